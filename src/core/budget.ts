@@ -1,0 +1,97 @@
+/** The limits that a turn runs under. Absent means unlimited at this level. */
+export interface Limits {
+  /** Model calls. */
+  steps?: number | undefined;
+  /** Prompt and answer tokens, each once. */
+  tokens?: number | undefined;
+  /** In the currency of the price table. */
+  cost?: number | undefined;
+  /** Wall-clock milliseconds from the start of the turn. */
+  time?: number | undefined;
+  /** Child sessions started, over all levels below. */
+  spawns?: number | undefined;
+}
+
+export type LimitName = keyof Limits;
+
+/** Which limit was reached, how large it was, and who set it. */
+export interface LimitHit {
+  which: LimitName;
+  limit: number;
+  setBy: string;
+}
+
+/** What was spent; `time` is derived from the clock and not part of it. */
+export type Spent = Omit<Required<{ [K in LimitName]: number }>, 'time'>;
+
+/**
+ * A budget of one turn. A child's budget names its parent's: what the child spends is charged to
+ * every level above at once, and the narrowest level decides. Levels only narrow.
+ */
+export class Budget {
+  readonly #limits: Limits;
+  readonly #parent: Budget | undefined;
+  readonly #setBy: string;
+  readonly #startedAt: number;
+  readonly spent: Spent;
+
+  /** `spent` is what an earlier part of the same turn used up, when the turn is resumed. */
+  constructor(limits: Limits, options: { parent?: Budget | undefined; setBy?: string; spent?: Partial<Spent> } = {}) {
+    for (const [name, value] of Object.entries(limits)) {
+      if (value !== undefined && !(value >= 0)) {
+        throw new RangeError(`limit ${name} must be 0 or more, but it is ${value}`);
+      }
+    }
+    this.#limits = limits;
+    this.#parent = options.parent;
+    this.#setBy = options.setBy ?? 'default';
+    this.#startedAt = Date.now();
+    this.spent = { steps: 0, tokens: 0, cost: 0, spawns: 0, ...options.spent };
+  }
+
+  /** Steps are a level's own; tokens, cost and spawns are charged up the tree. */
+  charge(amount: Partial<Spent>): void {
+    this.spent.steps += amount.steps ?? 0;
+    for (let level: Budget | undefined = this; level; level = level.#parent) {
+      level.spent.tokens += amount.tokens ?? 0;
+      level.spent.cost += amount.cost ?? 0;
+      level.spent.spawns += amount.spawns ?? 0;
+    }
+  }
+
+  /** The first limit that leaves no room for one more step, at this level or above. */
+  exhausted(now = Date.now()): LimitHit | undefined {
+    for (const which of ['steps', 'tokens', 'cost', 'time'] as const) {
+      const hit = this.#reached(which, now);
+      if (hit) return hit;
+    }
+    return undefined;
+  }
+
+  /** The spawn ceiling, when one more child would pass it. */
+  spawnsExhausted(): LimitHit | undefined {
+    return this.#reached('spawns', Date.now());
+  }
+
+  /** Milliseconds until the nearest deadline of any level, or `undefined` without one. */
+  remainingTime(now = Date.now()): number | undefined {
+    let nearest: number | undefined;
+    for (let level: Budget | undefined = this; level; level = level.#parent) {
+      if (level.#limits.time === undefined) continue;
+      const left = level.#limits.time - (now - level.#startedAt);
+      nearest = nearest === undefined ? left : Math.min(nearest, left);
+    }
+    return nearest;
+  }
+
+  #reached(which: LimitName, now: number): LimitHit | undefined {
+    for (let level: Budget | undefined = this; level; level = level.#parent) {
+      const limit = level.#limits[which];
+      if (limit === undefined) continue;
+      const used = which === 'time' ? now - level.#startedAt : level.spent[which];
+      if (used >= limit) return { which, limit, setBy: level.#setBy };
+      if (which === 'steps') return undefined;
+    }
+    return undefined;
+  }
+}

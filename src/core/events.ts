@@ -1,0 +1,167 @@
+import { z } from 'zod';
+
+/**
+ * The session log. Every event is validated when it is written and when it is read; state is a fold
+ * over the events and nothing else (design §4). Additions must be optional: old logs stay readable.
+ */
+
+const usage = z.object({
+  input: z.number(),
+  output: z.number(),
+  cache_read: z.number(),
+  cache_write: z.number(),
+  reasoning: z.number(),
+});
+
+const limits = z.object({
+  steps: z.number().optional(),
+  tokens: z.number().optional(),
+  cost: z.number().optional(),
+  time: z.number().optional(),
+  spawns: z.number().optional(),
+});
+
+const toolDefinition = z.object({
+  name: z.string(),
+  description: z.string(),
+  parameters: z.record(z.string(), z.unknown()),
+});
+
+/** Where a child, or a message to it, comes from: the session and the tool call that asked. */
+const caller = z.object({ session: z.string(), call: z.string() });
+
+const sessionStarted = z.object({
+  type: z.literal('session.started'),
+  session: z.string(),
+  kind: z.enum(['root', 'child']),
+  /** The root of the session tree; a root names itself. */
+  root: z.string(),
+  parent: caller.optional(),
+  skill: z.object({ name: z.string(), hash: z.string(), path: z.string() }).optional(),
+  forkedFrom: z.object({ session: z.string(), seq: z.number() }).optional(),
+  /** Frozen for the life of the session, like `tools`: the prefix of every request. */
+  system: z.string(),
+  tools: z.array(toolDefinition),
+  model: z.object({ provider: z.string(), name: z.string(), effort: z.string().optional() }),
+  budget: limits,
+  depth: z.number(),
+  cwd: z.string(),
+  /** The child's answer must be JSON of this schema. */
+  outputSchema: z.record(z.string(), z.unknown()).optional(),
+  /** Permission rules that hold for this session on top of the configuration's. */
+  permissions: z.object({ allow: z.array(z.string()).optional(), deny: z.array(z.string()).optional() }).optional(),
+  /** Required skills of this session, on top of those that files and configuration name. */
+  required: z.array(z.string()).optional(),
+});
+
+const userMessage = z.object({
+  type: z.literal('user.message'),
+  origin: z.enum(['user', 'task', 'continuation', 'nudge', 'notice']),
+  content: z.string(),
+  /** For a task or a continuation: the call that sent it. */
+  from: caller.optional(),
+});
+
+const assistantMessage = z.object({
+  type: z.literal('assistant.message'),
+  text: z.string(),
+  reasoning: z.string().optional(),
+  toolCalls: z.array(z.object({ id: z.string(), name: z.string(), arguments: z.string() })),
+  providerState: z.unknown().optional(),
+  usage,
+  /** Absent when the provider's price is not known. */
+  cost: z.number().optional(),
+  model: z.string(),
+  finishReason: z.string(),
+});
+
+const toolStarted = z.object({
+  type: z.literal('tool.started'),
+  call: z.string(),
+  name: z.string(),
+  effects: z.enum(['write', 'agent']),
+});
+
+const toolResult = z.object({
+  type: z.literal('tool.result'),
+  call: z.string(),
+  name: z.string(),
+  content: z.string(),
+  isError: z.boolean(),
+  /** The child session that answered. */
+  child: z.string().optional(),
+  /** The whole text when `content` was clipped; `read_result` pages through it. */
+  full: z.string().optional(),
+});
+
+const skillLoaded = z.object({
+  type: z.literal('skill.loaded'),
+  name: z.string(),
+  hash: z.string(),
+  via: z.enum(['run_skill', 'read_skill', 'user', 'nudge', 'inject', 'force', 'system', 'preload']),
+});
+
+const requiredNudged = z.object({ type: z.literal('required.nudged'), names: z.array(z.string()), count: z.number() });
+
+const skillSwitched = z.object({ type: z.literal('skill.switched'), name: z.string(), enabled: z.boolean() });
+
+/** The set of runnable skills changed since the last look; a notice told the model. */
+const skillsChanged = z.object({
+  type: z.literal('skills.changed'),
+  added: z.array(z.string()),
+  removed: z.array(z.string()),
+  changed: z.array(z.string()),
+  fingerprint: z.string(),
+});
+
+const contextCompacted = z.object({
+  type: z.literal('context.compacted'),
+  /** Messages made of events up to this one are replaced by `messages`. */
+  through: z.number(),
+  messages: z.array(z.object({ role: z.literal('user'), origin: z.enum(['task', 'notice']), content: z.string() })),
+});
+
+const turnEnded = z.object({
+  type: z.literal('turn.ended'),
+  status: z.enum(['completed', 'failed', 'cancelled', 'limit', 'no_answer']),
+  answer: z.string(),
+  reason: z.string().optional(),
+  limit: z.object({ which: z.string(), limit: z.number(), setBy: z.string() }).optional(),
+});
+
+/** What a child's turn cost, once, at the call that started or continued it. */
+const childUsage = z.object({
+  type: z.literal('usage'),
+  call: z.string(),
+  child: z.string(),
+  /** The child and everything below it. */
+  usage,
+  cost: z.number().optional(),
+  steps: z.number(),
+  spawns: z.number(),
+});
+
+export const eventSchema = z.discriminatedUnion('type', [
+  sessionStarted,
+  userMessage,
+  assistantMessage,
+  toolStarted,
+  toolResult,
+  skillLoaded,
+  requiredNudged,
+  skillSwitched,
+  skillsChanged,
+  contextCompacted,
+  turnEnded,
+  childUsage,
+]);
+
+/** An event as it is handed to `append`. */
+export type SessionEvent = z.infer<typeof eventSchema>;
+export type EventType = SessionEvent['type'];
+export type EventOf<T extends EventType> = Extract<SessionEvent, { type: T }>;
+
+/** An event as it stands in the log: `seq` counts from 1 without gaps, `at` is ISO 8601 in UTC. */
+export type StoredEvent = SessionEvent & { seq: number; at: string };
+
+export type TurnStatus = EventOf<'turn.ended'>['status'];

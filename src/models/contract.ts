@@ -1,0 +1,83 @@
+import type { Message, ToolCall, ToolDefinition } from '../core/messages.ts';
+import type { Price, Usage } from '../core/usage.ts';
+
+/** What one model call sends. The order of the fields is the order of the prompt's bytes. */
+export interface ModelRequest {
+  tools: ToolDefinition[];
+  system: string;
+  messages: Message[];
+  model: string;
+  /** `none` keeps the tools in the prompt, for the cache, and forbids calling them. Default `auto`. */
+  toolChoice?: 'auto' | 'none' | undefined;
+  effort?: string | undefined;
+  maxOutputTokens?: number | undefined;
+  /** The session that asks; the scripted model and cache routing look at it. */
+  session: string;
+  /** The skill whose body is the system prompt, for a child. */
+  skill?: string | undefined;
+}
+
+/** A piece of a streamed answer, for display only: nothing is decided on it. */
+export type ModelDelta =
+  | { type: 'text'; text: string }
+  | { type: 'reasoning'; text: string }
+  | { type: 'retry'; attempt: number; delay: number; reason: string };
+
+export interface ModelReply {
+  text: string;
+  reasoning?: string | undefined;
+  toolCalls: ToolCall[];
+  providerState?: unknown;
+  usage: Usage;
+  /** The model as the provider names it in its answer. */
+  model: string;
+  /** `stop`, `tool_calls`, `length`, `content_filter` or what the provider said. */
+  finishReason: string;
+}
+
+export interface GenerateOptions {
+  signal: AbortSignal;
+  onDelta?: ((delta: ModelDelta) => void) | undefined;
+}
+
+/** One provider's wire. An implementation makes one attempt; `withRetry` wraps it. */
+export interface ModelClient {
+  readonly provider: string;
+  /** @throws ReasonixError `provider` and its kin; `details.retryable`, `details.retryAfter` (ms) and `details.partialText` where known. */
+  generate(request: ModelRequest, options: GenerateOptions): Promise<ModelReply>;
+}
+
+/** A `[[providers]]` entry, validated. */
+export interface ProviderSettings {
+  name: string;
+  kind: 'openai' | 'anthropic' | 'scripted';
+  base_url?: string | undefined;
+  models: string[];
+  /** Name of the environment variable that holds the key. */
+  api_key_env?: string | undefined;
+  /** Tokens; default 128,000. */
+  context_window?: number | undefined;
+  max_output_tokens?: number | undefined;
+  prices?: Record<string, Price> | undefined;
+  headers?: Record<string, string> | undefined;
+  /** kind `scripted`: the YAML file of rules. */
+  script?: string | undefined;
+}
+
+/** A model ready to be asked: what `Models.resolve` finds for a name. */
+export interface ResolvedModel {
+  client: ModelClient;
+  provider: string;
+  model: string;
+  contextWindow: number;
+  price: Price | undefined;
+}
+
+/** The models of a runtime. Providers are built, and their SDKs loaded, when first asked. */
+export interface Models {
+  /**
+   * Finds `provider/model`, `model`, or a provider's name (its first model); the default without a name.
+   * @throws ReasonixError `model_not_found` with the nearest names, `provider_auth` naming the missing variable.
+   */
+  resolve(name?: string): Promise<ResolvedModel>;
+}

@@ -1,0 +1,85 @@
+import type { SessionEvent, StoredEvent, TurnStatus } from '../core/events.ts';
+
+/** The right to append to one session. Its epoch rises with every change of hands. */
+export interface Lease {
+  session: string;
+  owner: string;
+  epoch: number;
+}
+
+export interface SessionSummary {
+  session: string;
+  kind: 'root' | 'child';
+  root: string;
+  parent?: { session: string; call: string } | undefined;
+  skill?: string | undefined;
+  /** First line of the first user message. */
+  title: string;
+  cwd: string;
+  model: string;
+  depth: number;
+  /** ISO 8601 of the first and the last event. */
+  createdAt: string;
+  updatedAt: string;
+  lastSeq: number;
+  /** `open` while a turn has no end: running if `holder` is set, else interrupted. */
+  status: 'idle' | 'open' | TurnStatus;
+  /** The owner of a live lease. */
+  holder?: string | undefined;
+}
+
+export interface ListFilter {
+  kind?: 'root' | 'child' | undefined;
+  root?: string | undefined;
+  /** Children of this session, or of one of its calls. */
+  parent?: { session: string; call?: string | undefined } | undefined;
+  cwd?: string | undefined;
+  /** Sessions whose id starts with this text. */
+  idPrefix?: string | undefined;
+}
+
+export interface Page {
+  /** Rows to return: 1 to 1,000, default 100. */
+  limit?: number | undefined;
+  /** The `next` of the page before. */
+  cursor?: string | undefined;
+  /** Newest first by default. */
+  order?: 'newest' | 'oldest' | undefined;
+}
+
+/**
+ * Where session logs live (design §5). An append is durable when its promise resolves. Every
+ * implementation passes `test/store/conformance.ts`.
+ */
+export interface SessionStore {
+  /**
+   * Appends all of `events` or none. `expectedSeq` is the sequence number of the last event the
+   * caller has seen, 0 for a new session.
+   * @throws ReasonixError `session_busy` when another writer was faster or holds the lease;
+   * `stale_writer` when `lease` has lost its session; `store_full` when the disk is.
+   */
+  append(session: string, expectedSeq: number, events: readonly SessionEvent[], lease?: Lease): Promise<StoredEvent[]>;
+  /** Events after `fromSeq` (default 0: all), in order. An unknown session has none. */
+  read(session: string, fromSeq?: number): Promise<StoredEvent[]>;
+  list(filter?: ListFilter, page?: Page): Promise<{ sessions: SessionSummary[]; next?: string | undefined }>;
+  /**
+   * Takes the lease for `ttl` milliseconds (default 30,000): free, expired, or held by a process of
+   * this machine that no longer lives.
+   * @throws ReasonixError `session_busy` with `details.holder`.
+   */
+  claim(session: string, owner: string, ttl?: number): Promise<Lease>;
+  /** Prolongs a lease; throws `stale_writer` when it was lost. */
+  renew(lease: Lease, ttl?: number): Promise<void>;
+  release(lease: Lease): Promise<void>;
+  /** Removes the log. Its children are not touched. */
+  delete(session: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Optional capability: being told about events as they are appended, by any process. */
+export interface FollowableStore extends SessionStore {
+  /** Events after `fromSeq`, then new ones until `signal` aborts. */
+  follow(session: string, fromSeq: number, signal: AbortSignal): AsyncIterable<StoredEvent>;
+}
+
+export const canFollow = (store: SessionStore): store is FollowableStore => 'follow' in store;

@@ -1,0 +1,107 @@
+import { z } from 'zod';
+import { messageOf } from '../core/errors.ts';
+import type { SessionEvent } from '../core/events.ts';
+import type { ToolDefinition } from '../core/messages.ts';
+
+/** `read` runs beside others and again after a crash; `write` is a barrier and never runs twice; `agent` starts or continues a session. */
+export type ToolEffects = 'read' | 'write' | 'agent';
+
+/** What a tool gets to know about the call it answers. */
+export interface ToolContext {
+  session: string;
+  call: string;
+  /** The session's working folder, absolute. */
+  cwd: string;
+  /** Aborts when the call must end: cancel, deadline, the parent's end. */
+  signal: AbortSignal;
+  /** A line for whoever watches. */
+  progress(text: string): void;
+}
+
+export interface ToolOutcome {
+  content: string;
+  isError?: boolean | undefined;
+  /** The child session that gave the answer. */
+  child?: string | undefined;
+  /** The whole text, when `content` is a clipped part of it. */
+  full?: string | undefined;
+  /** Events that become durable together with the result, before it. */
+  events?: SessionEvent[] | undefined;
+}
+
+/** Arguments that were accepted, or the text that tells the model what was wrong with them. */
+export type ParsedArguments<Input> = { ok: true; input: Input } | { ok: false; problem: string };
+
+export interface Tool<Input = unknown> extends ToolDefinition {
+  readonly effects: ToolEffects;
+  parse(argumentsText: string): ParsedArguments<Input>;
+  /** What permission rules match on: `shell(git status)` has the subject `git status`. */
+  subject(input: Input): string;
+  execute(input: Input, context: ToolContext): Promise<ToolOutcome | string>;
+}
+
+export interface ToolOptions<Schema extends z.ZodType> {
+  name: string;
+  description: string;
+  input: Schema;
+  effects: ToolEffects;
+  subject?: (input: z.output<Schema>) => string;
+  execute(input: z.output<Schema>, context: ToolContext): Promise<ToolOutcome | string>;
+}
+
+/**
+ * Makes a tool from a zod schema.
+ * @example
+ * const clock = defineTool({
+ *   name: 'clock',
+ *   description: 'The time now, ISO 8601.',
+ *   input: z.object({}),
+ *   effects: 'read',
+ *   execute: async () => new Date().toISOString(),
+ * });
+ */
+export function defineTool<Schema extends z.ZodType>(options: ToolOptions<Schema>): Tool<z.output<Schema>> {
+  const { name, description, input, effects } = options;
+  const parameters = parametersOf(input);
+  return {
+    name,
+    description,
+    parameters,
+    effects,
+    parse: (text) => parseArguments(input, text, parameters),
+    subject: options.subject ?? (() => ''),
+    execute: options.execute,
+  };
+}
+
+/** A JSON Schema as small as it can be: it rides on every request. */
+function parametersOf(schema: z.ZodType): Record<string, unknown> {
+  const { $schema, additionalProperties, ...rest } = z.toJSONSchema(schema, { io: 'input' }) as Record<string, unknown>;
+  return rest;
+}
+
+function parseArguments<Schema extends z.ZodType>(
+  schema: Schema,
+  text: string,
+  parameters: Record<string, unknown>,
+): ParsedArguments<z.output<Schema>> {
+  const shape = `Expected arguments of this shape: ${JSON.stringify(parameters)}`;
+  let value: unknown;
+  try {
+    value = parseJson(text);
+  } catch (error) {
+    return { ok: false, problem: `The arguments are not valid JSON: ${messageOf(error)}. ${shape}` };
+  }
+  const result = schema.safeParse(value);
+  if (result.success) return { ok: true, input: result.data };
+  const issues = result.error.issues.map((issue) => `${issue.path.join('.') || 'arguments'}: ${issue.message}`);
+  return { ok: false, problem: `The arguments do not fit: ${issues.join('; ')}. ${shape}` };
+}
+
+/** No text means no arguments; a JSON text that holds JSON text again is unwrapped, since models do that. */
+function parseJson(text: string): unknown {
+  if (text.trim() === '') return {};
+  let value: unknown = JSON.parse(text);
+  if (typeof value === 'string') value = JSON.parse(value);
+  return value ?? {};
+}
