@@ -1,3 +1,5 @@
+import { ReasonixError } from './errors.ts';
+
 /** The limits that a turn runs under. Absent means unlimited at this level. */
 export interface Limits {
   /** Model calls. */
@@ -19,6 +21,16 @@ export interface LimitHit {
   which: LimitName;
   limit: number;
   setBy: string;
+}
+
+/** Thrown where a limit leaves no room to go on; the turn then sums up. */
+export class LimitReached extends ReasonixError {
+  readonly hit: LimitHit;
+
+  constructor(hit: LimitHit) {
+    super('limit', `limit reached: ${hit.which} ${hit.limit} (set by ${hit.setBy})`);
+    this.hit = hit;
+  }
 }
 
 /** What was spent; `time` is derived from the clock and not part of it. */

@@ -30,6 +30,12 @@ const toolDefinition = z.object({
 /** Where a child, or a message to it, comes from: the session and the tool call that asked. */
 const caller = z.object({ session: z.string(), call: z.string() });
 
+const limitHit = z.object({
+  which: z.enum(['steps', 'tokens', 'cost', 'time', 'spawns']),
+  limit: z.number(),
+  setBy: z.string(),
+});
+
 const sessionStarted = z.object({
   type: z.literal('session.started'),
   session: z.string(),
@@ -48,8 +54,10 @@ const sessionStarted = z.object({
   cwd: z.string(),
   /** The child's answer must be JSON of this schema. */
   outputSchema: z.record(z.string(), z.unknown()).optional(),
-  /** Permission rules that hold for this session on top of the configuration's. */
-  permissions: z.object({ allow: z.array(z.string()).optional(), deny: z.array(z.string()).optional() }).optional(),
+  /** What the skills above and this one leave: every list of `grants` must allow a call, none of `deny` may match. */
+  permissions: z
+    .object({ grants: z.array(z.array(z.string())), deny: z.array(z.string()), readOnly: z.boolean() })
+    .optional(),
   /** Required skills of this session, on top of those that files and configuration name. */
   required: z.array(z.string()).optional(),
 });
@@ -60,6 +68,8 @@ const userMessage = z.object({
   content: z.string(),
   /** For a task or a continuation: the call that sent it. */
   from: caller.optional(),
+  /** For the notice that asks for a summing-up: the limit that was reached. */
+  limit: limitHit.optional(),
 });
 
 const assistantMessage = z.object({
@@ -116,9 +126,11 @@ const skillsChanged = z.object({
 
 const contextCompacted = z.object({
   type: z.literal('context.compacted'),
-  /** Messages made of events up to this one are replaced by `messages`. */
-  through: z.number(),
+  /** So many of the oldest messages of the thread are replaced by `messages`. */
+  replaced: z.number(),
   messages: z.array(z.object({ role: z.literal('user'), origin: z.enum(['task', 'notice']), content: z.string() })),
+  /** Skills whose bodies are still in the context, word for word. */
+  keptSkills: z.array(z.object({ name: z.string(), hash: z.string() })),
 });
 
 const turnEnded = z.object({
@@ -126,7 +138,7 @@ const turnEnded = z.object({
   status: z.enum(['completed', 'failed', 'cancelled', 'limit', 'no_answer']),
   answer: z.string(),
   reason: z.string().optional(),
-  limit: z.object({ which: z.string(), limit: z.number(), setBy: z.string() }).optional(),
+  limit: limitHit.optional(),
 });
 
 /** What a child's turn cost, once, at the call that started or continued it. */

@@ -14,6 +14,8 @@ export interface ToolContext {
   cwd: string;
   /** Aborts when the call must end: cancel, deadline, the parent's end. */
   signal: AbortSignal;
+  /** The call was asked for before a crash and may have begun; only `read` and `agent` tools see it. */
+  recovering: boolean;
   /** A line for whoever watches. */
   progress(text: string): void;
 }

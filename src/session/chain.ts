@@ -1,0 +1,65 @@
+import type { ModelReply } from '../models/contract.ts';
+import type { ToolOutcome } from '../tools/define-tool.ts';
+import type { Middleware, ModelCall, NextModel, NextTool, ToolRun, TurnOpening, TurnVerdict, TurnView } from './middleware.ts';
+
+type Link<Input, Output> = (input: Input, next: (input: Input) => Promise<Output>) => Promise<Output>;
+
+/** Builds the onion. The guard makes a `next` that is called while its last call still runs an error. */
+function compose<Input, Output>(
+  links: readonly { name: string; link: Link<Input, Output> }[],
+  base: (input: Input) => Promise<Output>,
+): (input: Input) => Promise<Output> {
+  return links.reduceRight<(input: Input) => Promise<Output>>(
+    (next, { name, link }) =>
+      (input) => {
+        let busy = false;
+        return link(input, async (inner) => {
+          if (busy) throw new Error(`middleware ${name} called next() while its earlier call was still running`);
+          busy = true;
+          try {
+            return await next(inner);
+          } finally {
+            busy = false;
+          }
+        });
+      },
+    base,
+  );
+}
+
+export function composeModel(chain: readonly Middleware[], base: NextModel): NextModel {
+  const links = chain.flatMap((middleware) =>
+    middleware.aroundModel
+      ? [{ name: middleware.name, link: middleware.aroundModel.bind(middleware) as Link<ModelCall, ModelReply> }]
+      : [],
+  );
+  return compose(links, base);
+}
+
+export function composeTool(chain: readonly Middleware[], base: NextTool): NextTool {
+  const links = chain.flatMap((middleware) =>
+    middleware.aroundTool
+      ? [{ name: middleware.name, link: middleware.aroundTool.bind(middleware) as Link<ToolRun, ToolOutcome> }]
+      : [],
+  );
+  return compose(links, base);
+}
+
+export async function openingOf(chain: readonly Middleware[], turn: TurnView): Promise<Required<TurnOpening>> {
+  const notices: string[] = [];
+  const events: NonNullable<TurnOpening['events']> = [];
+  for (const middleware of chain) {
+    const opening = await middleware.startTurn?.(turn);
+    notices.push(...(opening?.notices ?? []));
+    events.push(...(opening?.events ?? []));
+  }
+  return { notices, events };
+}
+
+export async function verdictOf(chain: readonly Middleware[], turn: TurnView): Promise<TurnVerdict> {
+  for (const middleware of chain) {
+    const verdict = await middleware.finishTurn?.(turn);
+    if (verdict && verdict.kind !== 'end') return verdict;
+  }
+  return { kind: 'end' };
+}

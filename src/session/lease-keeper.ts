@@ -1,0 +1,63 @@
+import { messageOf, ReasonixError } from '../core/errors.ts';
+import type { Lease, SessionStore } from '../store/contract.ts';
+
+/** How long a lease holds without renewal, in milliseconds. */
+export const LEASE_TTL = 30_000;
+
+interface Held {
+  lease: Lease;
+  onLost: (error: unknown) => void;
+}
+
+/** Holds the leases of one process and renews all of them on one timer, which keeps no process alive. */
+export class LeaseKeeper {
+  readonly #store: SessionStore;
+  readonly #owner: string;
+  readonly #ttl: number;
+  readonly #held = new Map<string, Held>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(store: SessionStore, owner: string, ttl = LEASE_TTL) {
+    this.#store = store;
+    this.#owner = owner;
+    this.#ttl = ttl;
+  }
+
+  /** @throws ReasonixError `session_busy` when somebody else, or this process, works on the session. */
+  async claim(session: string, onLost: (error: unknown) => void): Promise<Lease> {
+    if (this.#held.has(session)) {
+      throw new ReasonixError('session_busy', `session ${session} is being run by this process right now`, {
+        hint: 'wait until its turn has ended',
+        details: { holder: this.#owner },
+      });
+    }
+    const lease = await this.#store.claim(session, this.#owner, this.#ttl);
+    this.#held.set(session, { lease, onLost });
+    this.#timer ??= setInterval(() => void this.#renewAll(), this.#ttl / 3).unref();
+    return lease;
+  }
+
+  holds(session: string): boolean {
+    return this.#held.has(session);
+  }
+
+  async release(lease: Lease): Promise<void> {
+    this.#held.delete(lease.session);
+    if (this.#held.size === 0) {
+      clearInterval(this.#timer);
+      this.#timer = undefined;
+    }
+    await this.#store.release(lease);
+  }
+
+  async #renewAll(): Promise<void> {
+    for (const { lease, onLost } of [...this.#held.values()]) {
+      try {
+        await this.#store.renew(lease, this.#ttl);
+      } catch (error) {
+        if (!this.#held.delete(lease.session)) continue;
+        onLost(new Error(`lost the lease of ${lease.session}: ${messageOf(error)}`, { cause: error }));
+      }
+    }
+  }
+}

@@ -1,0 +1,44 @@
+import { LimitReached, type LimitHit } from '../core/budget.ts';
+import type { EventOf } from '../core/events.ts';
+import type { ModelReply } from '../models/contract.ts';
+import type { Turn } from './turn.ts';
+
+/** How a turn ends, before it is written down. */
+export type TurnEnd = Omit<EventOf<'turn.ended'>, 'type'>;
+
+/**
+ * The loop: ask the model, run what it asked for, ask again; when it asks for nothing, ask the chain
+ * whether the turn may end. `reply` is an answer that was logged before the turn was cut.
+ */
+export async function loop(turn: Turn, reply?: ModelReply): Promise<TurnEnd> {
+  let current = reply;
+  for (;;) {
+    current ??= await turn.ask();
+    if (current.toolCalls.length > 0) {
+      await turn.runCalls(current.toolCalls);
+    } else {
+      const verdict = await turn.verdict(current);
+      if (verdict.kind === 'end') return answered(current.text, turn);
+      if (verdict.kind === 'fail') return { status: 'failed', answer: current.text, reason: verdict.reason };
+      const { origin, message, events = [] } = verdict;
+      await turn.append([...events, { type: 'user.message', origin, content: message }]);
+    }
+    current = undefined;
+  }
+}
+
+/** The end of a turn at a limit: what was found so far, in the model's own words if it has any. */
+export async function endAtLimit(turn: Turn, hit: LimitHit): Promise<TurnEnd> {
+  const { which, limit } = hit;
+  await turn.closeCalls(new LimitReached(hit).message);
+  const answer = await turn.sumUp(hit);
+  return { status: 'limit', answer, reason: `${which} limit of ${limit} reached (set by ${hit.setBy})`, limit: hit };
+}
+
+/** An empty last message falls back on what the model said before; an empty success does not exist. */
+function answered(text: string, turn: Turn): TurnEnd {
+  if (text.trim() !== '') return { status: 'completed', answer: text };
+  const earlier = turn.thread.turn?.lastText ?? '';
+  if (earlier !== '') return { status: 'completed', answer: earlier };
+  return { status: 'no_answer', answer: '', reason: 'the model gave no visible answer, also after it was asked once' };
+}

@@ -1,0 +1,212 @@
+import type { EventOf, StoredEvent } from '../core/events.ts';
+import type { Message, ToolCall, ToolMessage } from '../core/messages.ts';
+import { addUsage, noUsage, type Usage } from '../core/usage.ts';
+
+/** A skill body that is in the context now. */
+export interface LoadedSkill {
+  name: string;
+  hash: string;
+  seq: number;
+}
+
+/** The turn that is open: begun by a user message, not ended yet. */
+export interface OpenTurn {
+  /** Sequence number of the message that began it. */
+  seq: number;
+  startedAt: string;
+  from: { session: string; call: string } | undefined;
+  steps: number;
+  /** Model calls of this session. */
+  usage: Usage;
+  /** Undefined as soon as one call's cost is not known. */
+  cost: number | undefined;
+  /** What children of this turn used, each once. */
+  childUsage: Usage;
+  childCost: number | undefined;
+  childSteps: number;
+  spawns: number;
+  /** Nudges for an empty reply. */
+  emptyNudges: number;
+  /** The newest text that a person would see. */
+  lastText: string;
+  /** Set while the turn sums up after a limit. */
+  limit: EventOf<'turn.ended'>['limit'];
+}
+
+/**
+ * A session's state: a fold over its events and nothing else. `apply` is the only writer.
+ */
+export class Thread {
+  readonly session: string;
+  started: EventOf<'session.started'> | undefined;
+  lastSeq = 0;
+  readonly messages: Message[] = [];
+  turn: OpenTurn | undefined;
+  lastTurn: EventOf<'turn.ended'> | undefined;
+  /** Own model calls, over all turns. */
+  usage: Usage = noUsage();
+  cost: number | undefined = 0;
+  steps = 0;
+  /** What children used, over all turns. */
+  childUsage: Usage = noUsage();
+  /** Calls of the newest assistant message that have no result yet. */
+  readonly openCalls = new Map<string, ToolCall>();
+  /** Write and agent calls that had begun. */
+  readonly startedCalls = new Set<string>();
+  /** True while the newest assistant message was put there by the host and not by a model. */
+  hostCall = false;
+  readonly loadedSkills = new Map<string, LoadedSkill>();
+  readonly disabledSkills = new Set<string>();
+  /** Nudges for required skills, and the names of the newest one. */
+  requiredNudges = 0;
+  nudgedSkills: string[] = [];
+  readonly skillChanges: EventOf<'skills.changed'>[] = [];
+  /** Children in the order of their calls. */
+  readonly children: { ref: string; call: string }[] = [];
+  /** Ids of all calls so far: a provider may send one twice. */
+  readonly callIds = new Set<string>();
+  readonly #slots = new Map<string, number>();
+
+  constructor(session: string) {
+    this.session = session;
+  }
+
+  static fold(session: string, events: readonly StoredEvent[]): Thread {
+    const thread = new Thread(session);
+    for (const event of events) thread.apply(event);
+    return thread;
+  }
+
+  /** The history as the model gets it: results in call order, whatever order they came in. */
+  history(): Message[] {
+    if (this.openCalls.size === 0) return this.messages.slice();
+    return this.messages.filter((message) => message.role !== 'tool' || !this.openCalls.has(message.callId));
+  }
+
+  apply(event: StoredEvent): void {
+    this.lastSeq = event.seq;
+    switch (event.type) {
+      case 'session.started':
+        this.started = event;
+        break;
+      case 'user.message':
+        this.#user(event);
+        break;
+      case 'assistant.message':
+        this.#assistant(event);
+        break;
+      case 'tool.started':
+        this.startedCalls.add(event.call);
+        break;
+      case 'tool.result':
+        this.#result(event);
+        break;
+      case 'skill.loaded':
+        this.loadedSkills.set(event.name, { name: event.name, hash: event.hash, seq: event.seq });
+        break;
+      case 'required.nudged':
+        this.requiredNudges = event.count;
+        this.nudgedSkills = event.names;
+        break;
+      case 'skill.switched':
+        if (event.enabled) this.disabledSkills.delete(event.name);
+        else this.disabledSkills.add(event.name);
+        break;
+      case 'skills.changed':
+        this.skillChanges.push(event);
+        break;
+      case 'context.compacted':
+        this.#compact(event);
+        break;
+      case 'turn.ended':
+        this.lastTurn = event;
+        this.turn = undefined;
+        this.hostCall = false;
+        break;
+      case 'usage':
+        this.#childUsage(event);
+        break;
+    }
+  }
+
+  #user(event: StoredEvent & EventOf<'user.message'>): void {
+    this.messages.push({ role: 'user', content: event.content, origin: event.origin });
+    if (event.origin === 'nudge' || event.origin === 'notice') {
+      if (event.limit && this.turn) this.turn.limit = event.limit;
+      return;
+    }
+    this.turn = {
+      seq: event.seq,
+      startedAt: event.at,
+      from: event.from,
+      steps: 0,
+      usage: noUsage(),
+      cost: 0,
+      childUsage: noUsage(),
+      childCost: 0,
+      childSteps: 0,
+      spawns: 0,
+      emptyNudges: 0,
+      lastText: '',
+      limit: undefined,
+    };
+  }
+
+  #assistant(event: EventOf<'assistant.message'>): void {
+    const { text, reasoning, toolCalls, providerState } = event;
+    this.messages.push({ role: 'assistant', text, reasoning, toolCalls, providerState });
+    this.openCalls.clear();
+    for (const call of toolCalls) {
+      this.callIds.add(call.id);
+      this.openCalls.set(call.id, call);
+      this.#slots.set(call.id, this.messages.length);
+      this.messages.push({ role: 'tool', callId: call.id, name: call.name, content: '', isError: false });
+    }
+    this.hostCall = event.finishReason === 'host';
+    if (this.hostCall) return;
+    this.steps++;
+    this.usage = addUsage(this.usage, event.usage);
+    this.cost = addCost(this.cost, event.cost);
+    if (!this.turn) return;
+    this.turn.steps++;
+    this.turn.usage = addUsage(this.turn.usage, event.usage);
+    this.turn.cost = addCost(this.turn.cost, event.cost);
+    if (text.trim() !== '') this.turn.lastText = text;
+    if (text.trim() === '' && toolCalls.length === 0) this.turn.emptyNudges++;
+  }
+
+  #result(event: EventOf<'tool.result'>): void {
+    const slot = this.#slots.get(event.call);
+    if (slot === undefined) return;
+    const message = this.messages[slot] as ToolMessage;
+    this.messages[slot] = { ...message, content: event.content, isError: event.isError };
+    this.#slots.delete(event.call);
+    this.openCalls.delete(event.call);
+    this.startedCalls.delete(event.call);
+    if (event.child) this.children.push({ ref: event.child, call: event.call });
+  }
+
+  #childUsage(event: EventOf<'usage'>): void {
+    this.childUsage = addUsage(this.childUsage, event.usage);
+    if (!this.turn) return;
+    this.turn.childUsage = addUsage(this.turn.childUsage, event.usage);
+    this.turn.childCost = addCost(this.turn.childCost, event.cost);
+    this.turn.childSteps += event.steps;
+    this.turn.spawns += event.spawns;
+  }
+
+  #compact(event: StoredEvent & EventOf<'context.compacted'>): void {
+    const kept = this.messages.splice(0);
+    this.messages.push(...event.messages, ...kept.slice(event.replaced));
+    for (const [call, slot] of this.#slots) {
+      this.#slots.set(call, slot - event.replaced + event.messages.length);
+    }
+    this.loadedSkills.clear();
+    for (const skill of event.keptSkills) this.loadedSkills.set(skill.name, { ...skill, seq: event.seq });
+  }
+}
+
+/** A sum with an unknown part is unknown. */
+export function addCost(left: number | undefined, right: number | undefined): number | undefined {
+  return left === undefined || right === undefined ? undefined : left + right;
+}

@@ -1,0 +1,255 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Budget, LimitHit } from '../core/budget.ts';
+import { isCancellation, messageOf } from '../core/errors.ts';
+import type { EventOf, SessionEvent } from '../core/events.ts';
+import { newCallId } from '../core/ids.ts';
+import type { ToolCall } from '../core/messages.ts';
+import { prompt } from '../core/prompts.ts';
+import { wellFormed } from '../core/text.ts';
+import { costOf } from '../core/usage.ts';
+import type { ModelReply } from '../models/contract.ts';
+import type { Tool, ToolContext, ToolEffects, ToolOutcome } from '../tools/define-tool.ts';
+import { composeModel, composeTool, verdictOf } from './chain.ts';
+import type { NextModel, NextTool, SessionInfo, ToolRun, TurnVerdict, TurnView } from './middleware.ts';
+import { schedule } from './scheduler.ts';
+import type { Session } from './session.ts';
+import type { Thread } from './thread.ts';
+
+/** How long a tool may take to clean up after it was told to stop, in milliseconds. */
+const STOP_GRACE = 5_000;
+
+/** Time for the summing-up when the time limit itself was reached, in milliseconds. */
+const SUMMARY_GRACE = 20_000;
+
+/** A call that is ready to run, or one that is answered without running anything. */
+type Prepared =
+  | { kind: 'ready'; call: ToolCall; effects: ToolEffects; tool: Tool; input: unknown }
+  | { kind: 'answered'; call: ToolCall; effects: 'read'; outcome: ToolOutcome };
+
+/** The steps that the loop is made of, over one turn of one session. */
+export class Turn implements TurnView {
+  readonly info: SessionInfo;
+  readonly thread: Thread;
+  readonly budget: Budget;
+  readonly signal: AbortSignal;
+  readonly #session: Session;
+  readonly #outer: AbortSignal;
+  readonly #askChain: NextModel;
+  readonly #toolChain: NextTool;
+
+  constructor(session: Session, options: { budget: Budget; signal: AbortSignal }) {
+    this.#session = session;
+    this.info = session.info;
+    this.thread = session.thread;
+    this.budget = options.budget;
+    this.#outer = options.signal;
+    const remaining = this.budget.remainingTime();
+    this.signal =
+      remaining === undefined
+        ? options.signal
+        : AbortSignal.any([options.signal, AbortSignal.timeout(Math.max(0, Math.ceil(remaining)))]);
+    const { chain } = session.host;
+    this.#askChain = composeModel(chain, (call) =>
+      call.model.client.generate(call.request, {
+        signal: call.signal,
+        onDelta: (delta) => session.host.observe({ kind: 'delta', session: session.id, delta }),
+      }),
+    );
+    this.#toolChain = composeTool(chain, (run) => this.#start(run));
+  }
+
+  progress(text: string): void {
+    this.#session.host.observe({ kind: 'progress', session: this.info.session, text });
+  }
+
+  append(events: readonly SessionEvent[]): Promise<unknown> {
+    return this.#session.append(events);
+  }
+
+  /** One model call, logged before anything it asked for happens. */
+  async ask(): Promise<ModelReply> {
+    this.#outer.throwIfAborted();
+    return this.#log(await this.#askChain(await this.#modelCall('auto', this.signal, false)));
+  }
+
+  /** The last call after a limit: the tools stay in the prompt, calling them is forbidden. */
+  async sumUp(hit: LimitHit): Promise<string> {
+    const before = this.thread.turn?.lastText ?? '';
+    if (!this.thread.turn?.limit) {
+      const content = prompt('limit-reached', { which: hit.which, limit: hit.limit });
+      await this.append([{ type: 'user.message', origin: 'notice', content, limit: hit }]);
+    }
+    const signal =
+      hit.which === 'time' ? AbortSignal.any([this.#outer, AbortSignal.timeout(SUMMARY_GRACE)]) : this.#outer;
+    try {
+      const reply = await this.#askChain(await this.#modelCall('none', signal, true));
+      const logged = await this.#log({ ...reply, toolCalls: [] });
+      return logged.text.trim() === '' ? before : logged.text;
+    } catch (error) {
+      if (this.#session.fatal || this.#outer.aborted) throw error;
+      return before;
+    }
+  }
+
+  /**
+   * Runs calls by the barrier rule; each result is logged as it comes. After a crash, a write that had
+   * begun is not repeated: nobody knows whether it took effect.
+   */
+  async runCalls(calls: readonly ToolCall[], recovering = false): Promise<void> {
+    const prepared = calls.map((call) =>
+      recovering ? this.#interrupted(call) ?? this.#prepare(call) : this.#prepare(call),
+    );
+    await schedule(prepared, (item) => this.#answer(item, recovering));
+  }
+
+  /** The chain's word on whether the turn may end with what the model said last. */
+  async verdict(reply: ModelReply): Promise<TurnVerdict> {
+    if (reply.text.trim() === '' && (this.thread.turn?.emptyNudges ?? 0) <= 1) {
+      return { kind: 'continue', origin: 'nudge', message: prompt('nudge-empty') };
+    }
+    return verdictOf(this.#session.host.chain, this);
+  }
+
+  /** Gives every call that is still open a result, so that the history stays one a provider takes. */
+  async closeCalls(text: string): Promise<void> {
+    const results = [...this.thread.openCalls.values()].map((call) => resultOf(call, { content: text, isError: true }));
+    if (results.length > 0) await this.append(results);
+  }
+
+  /** True when the turn ran out of time of its own, and nobody cancelled it. */
+  get timedOut(): boolean {
+    return this.signal.aborted && !this.#outer.aborted;
+  }
+
+  get cancelled(): boolean {
+    return this.#outer.aborted;
+  }
+
+  async #modelCall(toolChoice: 'auto' | 'none', signal: AbortSignal, isLast: boolean) {
+    const model = await this.#session.model();
+    const { system, tools } = this.#session.frozen;
+    const { effort } = this.#session.started.model;
+    const request = {
+      tools,
+      system,
+      messages: this.thread.history(),
+      model: model.model,
+      toolChoice,
+      effort,
+      session: this.info.session,
+      skill: this.info.skill?.name,
+    };
+    return { turn: this, request, model, signal, isLast };
+  }
+
+  async #log(reply: ModelReply): Promise<ModelReply> {
+    const model = await this.#session.model();
+    const clean: ModelReply = {
+      ...reply,
+      text: wellFormed(reply.text),
+      toolCalls: reply.toolCalls.map((call) => this.#uniqueCall(call)),
+    };
+    const event: EventOf<'assistant.message'> = { type: 'assistant.message', ...clean };
+    const cost = costOf(reply.usage, model.price);
+    await this.append([cost === undefined ? event : { ...event, cost }]);
+    return clean;
+  }
+
+  #uniqueCall(call: ToolCall): ToolCall {
+    const taken = call.id === '' || this.thread.callIds.has(call.id);
+    return { ...call, id: taken ? newCallId() : call.id, arguments: wellFormed(call.arguments) };
+  }
+
+  #interrupted(call: ToolCall): Prepared | undefined {
+    const tool = this.#session.tool(call.name);
+    if (tool?.effects !== 'write' || !this.thread.startedCalls.has(call.id)) return undefined;
+    return { kind: 'answered', call, effects: 'read', outcome: { content: prompt('interrupted-write'), isError: true } };
+  }
+
+  #prepare(call: ToolCall): Prepared {
+    const refuse = (content: string): Prepared => ({
+      kind: 'answered',
+      call,
+      effects: 'read',
+      outcome: { content, isError: true },
+    });
+    const tool = this.#session.tool(call.name);
+    if (!tool) {
+      const names = this.#session.toolNames();
+      return refuse(prompt('unknown-tool', { name: call.name, names: names.join(', ') || 'none' }));
+    }
+    const parsed = tool.parse(call.arguments);
+    if (!parsed.ok) return refuse(parsed.problem);
+    return { kind: 'ready', call, effects: tool.effects, tool, input: parsed.input };
+  }
+
+  async #answer(item: Prepared, recovering: boolean): Promise<void> {
+    const outcome = item.kind === 'ready' ? await this.#run(item, recovering) : item.outcome;
+    await this.append([...(outcome.events ?? []), resultOf(item.call, outcome)]);
+  }
+
+  async #run(item: Extract<Prepared, { kind: 'ready' }>, recovering: boolean): Promise<ToolOutcome> {
+    const { call, tool, input } = item;
+    const context: ToolContext = {
+      session: this.info.session,
+      call: call.id,
+      cwd: this.info.cwd,
+      signal: this.signal,
+      recovering,
+      progress: (text) =>
+        this.#session.host.observe({ kind: 'progress', session: this.info.session, call: call.id, text }),
+    };
+    try {
+      this.signal.throwIfAborted();
+      return await this.#toolChain({ turn: this, call, tool, input, context });
+    } catch (error) {
+      if (this.#session.fatal) throw error;
+      const stopped = this.signal.aborted || isCancellation(error);
+      return { content: stopped ? prompt('stopped-call') : wellFormed(messageOf(error)), isError: true };
+    }
+  }
+
+  /** The innermost link: what is about to have effects is logged first. */
+  async #start({ call, tool, input, context }: ToolRun): Promise<ToolOutcome> {
+    if (tool.effects !== 'read') {
+      await this.append([{ type: 'tool.started', call: call.id, name: tool.name, effects: tool.effects }]);
+    }
+    const running = Promise.resolve(tool.execute(input, context));
+    // A child ends by itself when it is cancelled and must write that down; other tools get a grace.
+    const outcome = tool.effects === 'agent' ? await running : await raceStop(running, context.signal);
+    return typeof outcome === 'string' ? { content: outcome } : outcome;
+  }
+}
+
+/** `running`, or the signal's reason when a tool does not stop within its grace. */
+async function raceStop<T>(running: Promise<T>, signal: AbortSignal): Promise<T> {
+  const settled = new AbortController();
+  const stopped = (async () => {
+    if (!signal.aborted) {
+      await new Promise<void>((resolve) => {
+        signal.addEventListener('abort', () => resolve(), { once: true, signal: settled.signal });
+        settled.signal.addEventListener('abort', () => resolve(), { once: true });
+      });
+    }
+    await delay(STOP_GRACE, undefined, { signal: settled.signal });
+    throw signal.reason;
+  })();
+  stopped.catch(() => {});
+  try {
+    return await Promise.race([running, stopped]);
+  } finally {
+    settled.abort();
+  }
+}
+
+function resultOf(call: ToolCall, outcome: ToolOutcome): EventOf<'tool.result'> {
+  return {
+    type: 'tool.result',
+    call: call.id,
+    name: call.name,
+    content: wellFormed(outcome.content),
+    isError: outcome.isError ?? false,
+    ...(outcome.child === undefined ? {} : { child: outcome.child }),
+    ...(outcome.full === undefined ? {} : { full: wellFormed(outcome.full) }),
+  };
+}
