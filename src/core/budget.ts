@@ -61,6 +61,11 @@ export class Budget {
     this.spent = { steps: 0, tokens: 0, cost: 0, spawns: 0, ...options.spent };
   }
 
+  /** True when this level or one above limits `which`. */
+  limits(which: LimitName): boolean {
+    return this.#limits[which] !== undefined || (this.#parent?.limits(which) ?? false);
+  }
+
   /** Steps are a level's own; tokens, cost and spawns are charged up the tree. */
   charge(amount: Partial<Spent>): void {
     this.spent.steps += amount.steps ?? 0;

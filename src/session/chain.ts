@@ -1,6 +1,7 @@
+import type { SessionEvent } from '../core/events.ts';
 import type { ModelReply } from '../models/contract.ts';
 import type { ToolOutcome } from '../tools/define-tool.ts';
-import type { Middleware, ModelCall, NextModel, NextTool, ToolRun, TurnOpening, TurnVerdict, TurnView } from './middleware.ts';
+import type { Middleware, ModelCall, NextModel, NextTool, ToolRun, TurnVerdict, TurnView } from './middleware.ts';
 
 type Link<Input, Output> = (input: Input, next: (input: Input) => Promise<Output>) => Promise<Output>;
 
@@ -45,9 +46,12 @@ export function composeTool(chain: readonly Middleware[], base: NextTool): NextT
   return compose(links, base);
 }
 
-export async function openingOf(chain: readonly Middleware[], turn: TurnView): Promise<Required<TurnOpening>> {
+export async function openingOf(
+  chain: readonly Middleware[],
+  turn: TurnView,
+): Promise<{ notices: string[]; events: SessionEvent[] }> {
   const notices: string[] = [];
-  const events: NonNullable<TurnOpening['events']> = [];
+  const events: SessionEvent[] = [];
   for (const middleware of chain) {
     const opening = await middleware.startTurn?.(turn);
     notices.push(...(opening?.notices ?? []));

@@ -12,7 +12,7 @@ import type { LeaseKeeper } from './lease-keeper.ts';
 import { endAtLimit, loop, type TurnEnd } from './loop.ts';
 import type { Middleware, SessionInfo } from './middleware.ts';
 import { prepare } from './setup.ts';
-import { addCost, Thread } from './thread.ts';
+import { addCost, type OpenTurn, Thread } from './thread.ts';
 import { Turn } from './turn.ts';
 
 /** What happens in a session, for whoever watches. Only `event` is part of the log. */
@@ -261,14 +261,14 @@ export class Session {
     } catch (error) {
       end = await this.#failed(turn, error);
     }
-    const result = this.#result(end);
+    const result = turnResult(end, this.thread.turn);
     await this.append([{ type: 'turn.ended', ...end }]);
     return result;
   }
 
   async #modelTurn(turn: Turn, cut: boolean): Promise<TurnEnd> {
     try {
-      if (cut) {
+      if (cut && !this.#hasNotBegun()) {
         await turn.runCalls([...this.thread.openCalls.values()], true);
         if (this.thread.turn?.limit) return await endAtLimit(turn, this.thread.turn.limit);
         return await loop(turn, this.#unansweredReply());
@@ -302,6 +302,11 @@ export class Session {
     return { status: end.status, answer: end.answer, reason: end.reason, limit: end.limit };
   }
 
+  /** True when a turn was cut right after its message: nothing of it has been done. */
+  #hasNotBegun(): boolean {
+    return this.thread.turn?.seq === this.thread.lastSeq;
+  }
+
   /** The model's last word, logged before the turn was cut. */
   #unansweredReply(): ModelReply | undefined {
     const last = this.thread.messages.at(-1);
@@ -320,22 +325,22 @@ export class Session {
     await turn.closeCalls(prompt('interrupted-call'));
     return { status: 'failed', answer, reason: messageOf(error) };
   }
+}
 
-  #result(end: TurnEnd): TurnResult {
-    const turn = this.thread.turn;
-    const own = turn?.usage ?? noUsage();
-    return {
-      status: end.status,
-      answer: end.answer,
-      reason: end.reason,
-      limit: end.limit,
-      steps: turn?.steps ?? 0,
-      usage: { own, total: addUsage(own, turn?.childUsage ?? noUsage()) },
-      cost: { own: turn?.cost, total: addCost(turn?.cost, turn?.childCost) },
-      childSteps: turn?.childSteps ?? 0,
-      spawns: turn?.spawns ?? 0,
-    };
-  }
+/** The result of a turn from how it ended and what was counted in it. */
+export function turnResult(end: TurnEnd, turn: OpenTurn | undefined): TurnResult {
+  const own = turn?.usage ?? noUsage();
+  return {
+    status: end.status,
+    answer: end.answer,
+    reason: end.reason,
+    limit: end.limit,
+    steps: turn?.steps ?? 0,
+    usage: { own, total: addUsage(own, turn?.childUsage ?? noUsage()) },
+    cost: { own: turn?.cost, total: addCost(turn?.cost, turn?.childCost) },
+    childSteps: turn?.childSteps ?? 0,
+    spawns: turn?.spawns ?? 0,
+  };
 }
 
 /** What other products call our tools; such calls are answered by the same code. */

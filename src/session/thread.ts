@@ -43,6 +43,8 @@ export class Thread {
   readonly messages: Message[] = [];
   turn: OpenTurn | undefined;
   lastTurn: EventOf<'turn.ended'> | undefined;
+  /** The figures of the turn that `lastTurn` ended. */
+  ended: OpenTurn | undefined;
   /** Own model calls, over all turns. */
   usage: Usage = noUsage();
   cost: number | undefined = 0;
@@ -120,6 +122,7 @@ export class Thread {
         break;
       case 'turn.ended':
         this.lastTurn = event;
+        this.ended = this.turn;
         this.turn = undefined;
         this.hostCall = false;
         break;

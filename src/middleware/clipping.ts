@@ -1,0 +1,39 @@
+import { prompt } from '../core/prompts.ts';
+import { byteLength, clipEnd, clipStart } from '../core/text.ts';
+import { defineMiddleware, type Middleware } from '../session/middleware.ts';
+import { type FullResultLookup, readResultTool } from '../tools/read-result.ts';
+
+export interface ClippingOptions {
+  /** Largest tool result that a request carries, in bytes of UTF-8. Default 32 KiB. */
+  limit?: number | undefined;
+  lookup: FullResultLookup;
+}
+
+/** Keeps the head and the tail of a large result; the whole text stays in the log for `read_result`. */
+export function clipping({ limit = 32 * 1024, lookup }: ClippingOptions): Middleware {
+  return defineMiddleware({
+    name: 'clipping',
+    prepareSession: (setup) => setup.addTool(readResultTool(lookup)),
+    async aroundTool(run, next) {
+      const outcome = await next(run);
+      const bytes = byteLength(outcome.content);
+      if (bytes <= limit) return outcome;
+      const content = clip(outcome.content, limit, prompt('clipped', { bytes, call: run.call.id }));
+      return { ...outcome, content, full: outcome.full ?? outcome.content };
+    },
+  });
+}
+
+/** Three quarters of the room for the head, a quarter for the tail, cut between graphemes. */
+export function clip(text: string, limit: number, marker: string): string {
+  // A character is up to three bytes of UTF-8 in a UTF-16 unit, so the cut goes on until it fits.
+  let units = limit;
+  for (;;) {
+    const head = clipStart(text, Math.floor(units * 0.75));
+    const tail = clipEnd(text, Math.floor(units * 0.25));
+    const clipped = `${head}\n${marker}\n${tail}`;
+    const excess = byteLength(clipped) - limit;
+    if (excess <= 0 || units <= 0) return clipped;
+    units -= Math.max(1, Math.ceil(excess / 3));
+  }
+}

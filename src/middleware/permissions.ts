@@ -1,0 +1,87 @@
+import { prompt } from '../core/prompts.ts';
+import { allows, denies, parseToolRules, type ToolRule } from '../core/tool-rules.ts';
+import { defineMiddleware, type Middleware, type ToolRun } from '../session/middleware.ts';
+
+/** A call that needs somebody's word. */
+export interface ApprovalRequest {
+  /** The session that asks, and the skill it runs, so that a person sees which child it is. */
+  session: string;
+  skill: string | undefined;
+  tool: string;
+  /** The path, command or address. */
+  subject: string;
+  input: unknown;
+  signal: AbortSignal;
+}
+
+/** `always` also allows the same tool and subject for the rest of the process. */
+export type Approval = 'once' | 'always' | 'no';
+
+export interface PermissionOptions {
+  /** What happens to a write that no rule names. Default `ask`. */
+  mode?: 'ask' | 'allow' | 'deny' | undefined;
+  allow?: readonly string[] | undefined;
+  ask?: readonly string[] | undefined;
+  deny?: readonly string[] | undefined;
+  /** Absent where nobody can be asked; then what would be asked is refused. */
+  approve?: ((request: ApprovalRequest) => Promise<Approval>) | undefined;
+}
+
+type Decision = { kind: 'run' } | { kind: 'ask' } | { kind: 'refuse'; why: string };
+
+/**
+ * Decides on every tool call, of every session at every depth: deny rules first, then what the skills
+ * above leave, then ask and allow rules; reads and delegation run, writes follow the mode.
+ */
+export function permissions(options: PermissionOptions): Middleware {
+  const rules = {
+    allow: parseToolRules(options.allow ?? []).rules,
+    ask: parseToolRules(options.ask ?? []).rules,
+    deny: parseToolRules(options.deny ?? []).rules,
+  };
+  const approved = new Set<string>();
+
+  function decide(run: ToolRun): Decision {
+    const { tool, input, turn } = run;
+    const subject = tool.subject(input);
+    const matches = (list: readonly ToolRule[]) => allows(list, tool.name, subject);
+    if (denies(rules.deny, tool.name, subject)) return { kind: 'refuse', why: 'a deny rule forbids it' };
+    const narrowed = turn.thread.started?.permissions;
+    if (narrowed) {
+      if (narrowed.readOnly && tool.effects === 'write') return { kind: 'refuse', why: 'this session is read-only' };
+      if (denies(parseToolRules(narrowed.deny).rules, tool.name, subject)) {
+        return { kind: 'refuse', why: 'the skill disallows it' };
+      }
+      const outside = narrowed.grants.find((grant) => !allows(parseToolRules(grant).rules, tool.name, subject));
+      if (outside) return { kind: 'refuse', why: `the skill allows only ${outside.join(', ') || 'no tools'}` };
+    }
+    if (matches(rules.ask)) return { kind: 'ask' };
+    if (tool.effects !== 'write' || matches(rules.allow) || options.mode === 'allow') return { kind: 'run' };
+    if (options.mode === 'deny') return { kind: 'refuse', why: 'writes are switched off' };
+    return { kind: 'ask' };
+  }
+
+  return defineMiddleware({
+    name: 'permissions',
+    async aroundTool(run, next) {
+      const { tool, input, turn } = run;
+      const subject = tool.subject(input);
+      const refuse = (why: string) => ({
+        content: prompt('not-allowed', { tool: tool.name, subject: subject === '' ? '' : `(${subject})`, why }),
+        isError: true,
+      });
+      const decision = decide(run);
+      if (decision.kind === 'refuse') return refuse(decision.why);
+      const key = `${tool.name}\n${subject}`;
+      if (decision.kind === 'ask' && !approved.has(key)) {
+        if (!options.approve) return refuse('it needs approval and nobody can be asked here');
+        const { session, skill } = turn.info;
+        const request = { session, skill: skill?.name, tool: tool.name, subject, input, signal: turn.signal };
+        const approval = await options.approve(request);
+        if (approval === 'no') return refuse('the user said no');
+        if (approval === 'always') approved.add(key);
+      }
+      return next(run);
+    },
+  });
+}

@@ -1,0 +1,100 @@
+import { parseToolRules, narrowTools, type ToolRule } from '../core/tool-rules.ts';
+import type { EventOf } from '../core/events.ts';
+import { prompt } from '../core/prompts.ts';
+import type { SessionInfo } from '../session/middleware.ts';
+import type { SessionPlan } from '../session/session.ts';
+import { renderChildPrompt } from '../skills/render.ts';
+import type { Skill, SkillBody } from '../skills/types.ts';
+import type { Tool } from '../tools/define-tool.ts';
+import type { LiveSession } from './live.ts';
+
+/** What never crosses into a child, whatever its skill says. */
+export const NEVER_IN_A_CHILD: readonly string[] = ['install_skill'];
+
+/** Tools that start sessions; a child at the deepest level has none of them. */
+export const SPAWNING_TOOLS: readonly string[] = ['run_skill', 'list_subagents'];
+
+/** Tools that every child has: without them it could not read its own results. */
+const ALWAYS: readonly string[] = ['read_result'];
+
+export interface ChildPlanOptions {
+  reference: string;
+  parent: LiveSession;
+  call: string;
+  skill: Skill;
+  body: SkillBody;
+  task: string;
+  tools: readonly Tool[];
+  model: EventOf<'session.started'>['model'];
+  maxDepth: number;
+}
+
+type Permissions = NonNullable<EventOf<'session.started'>['permissions']>;
+
+/** A child's session: the skill's body as system prompt, its own tools only, nothing of the parent. */
+export function planChild(options: ChildPlanOptions): SessionPlan {
+  const { reference, parent, call, skill, body, task, tools, model } = options;
+  const above = parent.session;
+  const depth = above.info.depth + 1;
+  const info: SessionInfo = {
+    session: reference,
+    kind: 'child',
+    root: above.info.root,
+    depth,
+    cwd: above.info.cwd,
+    skill: { name: skill.name, hash: body.hash, path: skill.scope === 'builtin' ? '' : skill.file },
+    required: skill.required,
+    inherit: skill.inherit,
+  };
+  const permissions = narrowPermissions(above.started.permissions, skill);
+  return {
+    info,
+    system: systemPrompt(skill, body, task, info.cwd),
+    tools,
+    narrow: (names) => narrowNames(names, tools, permissions, depth >= options.maxDepth),
+    model,
+    budget: { steps: skill.limits.maxSteps, tokens: skill.limits.maxTokens, cost: skill.limits.maxCost, time: skill.limits.timeout },
+    parent: { session: above.id, call },
+    permissions,
+    outputSchema: skill.outputSchema,
+  };
+}
+
+function systemPrompt(skill: Skill, body: SkillBody, task: string, cwd: string): string {
+  const missing = skill.diagnostics.filter((diagnostic) => diagnostic.code === 'unknown-tool');
+  const note = missing.length > 0 ? `\n${prompt('missing-tools', { note: missing.map((one) => one.message).join('; ') })}` : '';
+  return `${renderChildPrompt(skill, body.text, task)}\n\n${prompt('child-runtime', { cwd })}${note}`;
+}
+
+/** The parent's grants and refusals with the skill's own added: they only narrow. */
+function narrowPermissions(above: Permissions | undefined, skill: Skill): Permissions | undefined {
+  const own = skill.allowedTools ? [[...skill.allowedTools.map(ruleText), ...ALWAYS]] : [];
+  const permissions: Permissions = {
+    grants: [...(above?.grants ?? []), ...own],
+    deny: [...(above?.deny ?? []), ...skill.disallowedTools.map(ruleText)],
+    readOnly: (above?.readOnly ?? false) || skill.readOnly,
+  };
+  const narrows = permissions.grants.length > 0 || permissions.deny.length > 0 || permissions.readOnly;
+  return narrows ? permissions : undefined;
+}
+
+function narrowNames(
+  names: string[],
+  tools: readonly Tool[],
+  permissions: Permissions | undefined,
+  isDeepest: boolean,
+): string[] {
+  const hasEffects = new Set(tools.filter((tool) => tool.effects === 'write').map((tool) => tool.name));
+  const possible = names.filter(
+    (name) =>
+      !NEVER_IN_A_CHILD.includes(name) &&
+      !(isDeepest && SPAWNING_TOOLS.includes(name)) &&
+      !(permissions?.readOnly && hasEffects.has(name)),
+  );
+  if (!permissions) return possible;
+  const deny = parseToolRules(permissions.deny).rules;
+  const start = narrowTools(possible, undefined, deny);
+  return permissions.grants.reduce((left, grant) => narrowTools(left, parseToolRules(grant).rules, []), start);
+}
+
+const ruleText = (rule: ToolRule): string => (rule.pattern === undefined ? rule.tool : `${rule.tool}(${rule.pattern})`);

@@ -1,0 +1,41 @@
+import { z } from 'zod';
+import { prompt, toolPrompt } from '../core/prompts.ts';
+import { defineTool, type Tool } from './define-tool.ts';
+
+/** Finds the whole text of a tool call of a session, or of a child's answer. */
+export type FullResultLookup = (session: string, id: string) => Promise<string | undefined>;
+
+/** Characters that one page has when the model does not say. */
+const PAGE = 10_000;
+/** At three bytes a character a page stays below the largest result, so that it is never clipped itself. */
+const LARGEST_PAGE = 10_000;
+
+/** Pages through a result that was clipped, or through a child's whole answer. */
+export function readResultTool(lookup: FullResultLookup): Tool<{ id: string; offset: number; limit: number }> {
+  const { description, parameters } = toolPrompt('read_result');
+  return defineTool({
+    name: 'read_result',
+    description,
+    input: z.object({
+      id: z.string().describe(parameters.id ?? ''),
+      offset: z.int().min(0).default(0),
+      limit: z.int().min(1).max(LARGEST_PAGE).default(PAGE),
+    }),
+    effects: 'read',
+    async execute({ id, offset, limit }, context) {
+      const text = await lookup(context.session, id);
+      if (text === undefined) return { content: prompt('result-unknown', { id }), isError: true };
+      // Between the halves of a surrogate pair a page would start or end with half a character.
+      const start = alignedTo(text, offset);
+      const end = alignedTo(text, Math.min(text.length, start + limit));
+      const rest = end < text.length ? prompt('result-more', { end, total: text.length, id }) : '';
+      return `${text.slice(start, end)}${rest === '' ? '' : `\n${rest}`}`;
+    },
+  });
+}
+
+function alignedTo(text: string, position: number): number {
+  const unit = text.charCodeAt(position);
+  return unit >= 0xdc00 && unit <= 0xdfff ? position - 1 : position;
+}
+
