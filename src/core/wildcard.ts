@@ -26,7 +26,7 @@ export function wildcardMatches(pattern: string, text: string): boolean {
   return at === pattern.length;
 }
 
-/** Paths with `/`: `*` and `?` stay inside one segment, `**` spans any number, `{a,b}` is either. */
+/** Paths with `/`: `*` and `?` stay inside one segment, `**` spans any number, none too, `{a,b}` is either. */
 export function pathMatches(pattern: string, path: string): boolean {
   const segments = path.split('/');
   return expandBraces(pattern).some((each) => segmentsMatch(each.split('/'), segments));
@@ -36,15 +36,11 @@ function segmentsMatch(pattern: readonly string[], path: readonly string[]): boo
   // reachable[i]: the pattern so far can end after the first i segments of the path
   let reachable = path.map(() => false);
   reachable.unshift(true);
-  for (const [index, segment] of pattern.entries()) {
+  for (const segment of pattern) {
     const next = reachable.map(() => false);
     if (segment === '**') {
-      const needsOne = index === pattern.length - 1 && index > 0;
-      let open = false;
-      for (let at = 0; at <= path.length; at++) {
-        next[at] = needsOne ? open : open || reachable[at] === true;
-        open ||= reachable[at] === true;
-      }
+      const first = reachable.indexOf(true);
+      if (first >= 0) next.fill(true, first);
     } else {
       for (const [at, part] of path.entries()) {
         if (reachable[at] && wildcardMatches(segment, part)) next[at + 1] = true;
