@@ -163,8 +163,12 @@ export class Session {
     return this.#model;
   }
 
+  /** Takes the lease, and takes in what another process has appended since the log was read. */
   async claim(): Promise<void> {
-    this.#lease ??= await this.host.leases.claim(this.id, (error) => this.#lost.abort(error));
+    if (this.#lease) return;
+    this.#lease = await this.host.leases.claim(this.id, (error) => this.#lost.abort(error));
+    if (this.thread.lastSeq === 0) return;
+    for (const event of await this.host.store.read(this.id, this.thread.lastSeq)) this.thread.apply(event);
   }
 
   async release(): Promise<void> {

@@ -70,6 +70,8 @@ export interface Skill {
   license?: string | undefined;
   compatibility?: string | undefined;
   metadata: Record<string, unknown>;
+  /** Changes when the file does: made of its path, inode, size and times. */
+  stamp: string;
   diagnostics: Diagnostic[];
   /** Other definitions of the name that this one wins over. */
   shadows: { path: string; scope: SkillScope }[];

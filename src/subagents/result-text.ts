@@ -21,6 +21,7 @@ export function resultText({ reference, skill, turn }: ChildResult): string {
     reference,
     status: statusText(turn),
     skill,
+    quoted: JSON.stringify(skill),
     steps: turn.steps,
     tokens: totalTokens(turn.usage.total),
   });

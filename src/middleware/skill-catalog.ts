@@ -1,0 +1,55 @@
+import { describeSkills } from '../skills/catalog.ts';
+import type { ListOptions, ListResult } from '../skills/list-filter.ts';
+import type { SkillLibrary } from '../skills/types.ts';
+import { defineMiddleware, type Middleware, type SessionSetup } from '../session/middleware.ts';
+import { installSkillTool } from '../tools/install-skill.ts';
+import { listSubagentsTool } from '../tools/list-subagents.ts';
+import { readSkillTool } from '../tools/read-skill.ts';
+import { runSkillTool } from '../tools/run-skill.ts';
+import { searchSkillsTool } from '../tools/search-skills.ts';
+import type { SkillService } from '../tools/skill-service.ts';
+import { rememberSkills, skillNotice } from './skill-notice.ts';
+
+export interface SkillListing {
+  service: SkillService;
+  library(cwd: string): Promise<SkillLibrary>;
+  /** Which skills are listed in this session, by filters and required skills. */
+  listed(library: SkillLibrary, setup: SessionSetup): Promise<ListResult>;
+  style: ListOptions['style'];
+  /** Most bytes of catalog lines. */
+  maxBytes: number;
+  /** Folder that may be emptied at any time. */
+  cache: string;
+}
+
+/**
+ * Skills in the prompt as a catalog: a line each in the description of `run_skill`, frozen with the
+ * session. When a filter hides some, `search_skills` comes with it.
+ */
+export function skillCatalog(options: SkillListing): Middleware {
+  return defineMiddleware({
+    name: 'skill-catalog',
+    prepareSession: (setup) => addSkillTools(setup, options, false),
+    startTurn: async (turn) => skillNotice(turn, await options.library(turn.info.cwd), options.cache),
+  });
+}
+
+/** Adds the tools that reach skills; none when there are no skills at all. */
+export async function addSkillTools(setup: SessionSetup, options: SkillListing, lazy: boolean): Promise<void> {
+  const { service, style, maxBytes } = options;
+  const library = await options.library(setup.cwd);
+  if (library.skills.length === 0 && library.disabled.length === 0) return;
+  if (!setup.isNew) {
+    for (const tool of [runSkillTool('', service), searchSkillsTool(service)]) setup.addTool(tool);
+  } else {
+    const { listed } = await options.listed(library, setup);
+    const folders = library.roots.filter((root) => root.status === 'ok' && root.scope !== 'builtin').map((root) => root.path);
+    const catalog = describeSkills({ skills: library.skills, listed, lazy, style, maxBytes, folders });
+    setup.addTool(runSkillTool(catalog.text, service));
+    if (lazy || catalog.isPartial) setup.addTool(searchSkillsTool(service));
+    if (setup.kind === 'root') await rememberSkills(setup, library, options.cache);
+  }
+  setup.addTool(readSkillTool(service));
+  setup.addTool(listSubagentsTool(service));
+  setup.addTool(installSkillTool(service));
+}

@@ -1,0 +1,28 @@
+import type { SessionEvent, StoredEvent } from '../core/events.ts';
+import { prompt } from '../core/prompts.ts';
+import { noUsage } from '../core/usage.ts';
+import { Thread } from './thread.ts';
+
+/** Events that belong to the source alone: its identity, and what its children cost. */
+const NOT_COPIED = new Set<SessionEvent['type']>(['session.started', 'usage', 'tool.started']);
+
+/**
+ * The history that a fork starts with. Tokens stay with the source, so that a sum over sessions counts
+ * each once; a turn that the source has not ended is closed in the copy.
+ */
+export function forkHistory(session: string, events: readonly StoredEvent[]): SessionEvent[] {
+  const copied: SessionEvent[] = [];
+  for (const { seq: _seq, at: _at, ...event } of events) {
+    if (NOT_COPIED.has(event.type)) continue;
+    if (event.type === 'assistant.message') copied.push({ ...event, usage: noUsage(), cost: 0 });
+    else copied.push(event as SessionEvent);
+  }
+  const thread = Thread.fold(session, events);
+  for (const call of thread.openCalls.values()) {
+    copied.push({ type: 'tool.result', call: call.id, name: call.name, content: prompt('interrupted-call'), isError: true });
+  }
+  if (thread.turn) {
+    copied.push({ type: 'turn.ended', status: 'cancelled', answer: thread.turn.lastText, reason: 'forked in the middle of the turn' });
+  }
+  return copied;
+}

@@ -1,0 +1,181 @@
+import { ReasonixError } from '../core/errors.ts';
+import type { EventOf } from '../core/events.ts';
+import { prompt } from '../core/prompts.ts';
+import { createSkill } from '../skills/create.ts';
+import { neutralise } from '../skills/neutralise.ts';
+import { renderAlreadyLoaded, renderForReading, renderInline } from '../skills/render.ts';
+import { searchSkills } from '../skills/search.ts';
+import type { Skill, SkillLibrary } from '../skills/types.ts';
+import type { SessionStore } from '../store/contract.ts';
+import type { ToolContext, ToolOutcome } from '../tools/define-tool.ts';
+import type { InstallSkillInput, RunSkillInput, SearchSkillsInput, SkillService } from '../tools/skill-service.ts';
+import { listChildren } from './list-children.ts';
+import type { LiveSession, LiveSessions } from './live.ts';
+import { resultText } from './result-text.ts';
+import { type SubagentRunner, usageEvent } from './runner.ts';
+
+/** Called with every skill that `install_skill` has written. */
+export type InstalledHook = (skill: { name: string; path: string; scope: 'project' | 'user' }) => void;
+
+export interface DispatcherOptions {
+  store: SessionStore;
+  live: LiveSessions;
+  runner: SubagentRunner;
+  library(cwd: string): Promise<SkillLibrary>;
+  /** Where `install_skill` writes: the folder of skills of each scope. */
+  installRoot(scope: 'project' | 'user', cwd: string): string;
+  /** Writes the use of a skill into the ledger. */
+  recordUse(skill: string, session: string): Promise<void>;
+  installed?: InstalledHook | undefined;
+}
+
+/** The answer to every way of running a skill: looks the name up, then renders it or starts a child. */
+export class Dispatcher implements SkillService {
+  readonly #options: DispatcherOptions;
+
+  constructor(options: DispatcherOptions) {
+    this.#options = options;
+  }
+
+  run(input: RunSkillInput, context: ToolContext): Promise<ToolOutcome> {
+    return answering(async () => {
+      const caller = this.#caller(context);
+      const skill = await this.#find(input.name, caller);
+      const isHost = caller.session.thread.hostCall;
+      if (skill.disableModelInvocation && !isHost) throw refused('model-invocation-off', { name: skill.name });
+      return skill.runAs === 'subagent'
+        ? this.#runChild(skill, input, caller, context)
+        : this.#runInline(skill, input, caller);
+    });
+  }
+
+  read(input: { name: string; arguments?: string | undefined }, context: ToolContext): Promise<ToolOutcome> {
+    return answering(async () => {
+      const caller = this.#caller(context);
+      const skill = await this.#find(input.name, caller);
+      const { library } = this.#options;
+      const body = await (await library(caller.session.info.cwd)).load(skill);
+      const content = await renderForReading(skill, body.text, input.arguments);
+      return { content, events: [{ type: 'skill.loaded', name: skill.name, hash: body.hash, via: 'read_skill' }] };
+    });
+  }
+
+  search(input: SearchSkillsInput, context: ToolContext): Promise<ToolOutcome> {
+    return answering(async () => {
+      const library = await this.#options.library(context.cwd);
+      await library.refresh();
+      const { pattern, flags, limit, offset } = input;
+      const found = await searchSkills(library, { pattern, flags, limit, offset }, { signal: context.signal });
+      return { content: JSON.stringify(found) };
+    });
+  }
+
+  install(input: InstallSkillInput, context: ToolContext): Promise<ToolOutcome> {
+    return answering(async () => {
+      const root = this.#options.installRoot(input.scope, context.cwd);
+      const path = await createSkill({ ...input, root });
+      await (await this.#options.library(context.cwd)).refresh();
+      this.#options.installed?.({ name: input.name, path, scope: input.scope });
+      const { name, scope, run_as } = input;
+      return { content: JSON.stringify({ ok: true, name, scope, path, run_as, note: prompt('installed') }) };
+    });
+  }
+
+  listSubagents(context: ToolContext): Promise<ToolOutcome> {
+    return answering(async () => ({ content: await listChildren(this.#options.store, context.session) }));
+  }
+
+  /** The skill that a name stands for; models copy the tag and the dash of a catalog line along. */
+  async #find(name: string, { session }: LiveSession): Promise<Skill> {
+    const library = await this.#options.library(session.info.cwd);
+    const exact = library.find(name);
+    const lookup = exact.status === 'unknown' ? library.find(cleanName(name)) : exact;
+    switch (lookup.status) {
+      case 'found':
+        if (session.thread.disabledSkills.has(lookup.skill.name)) throw refused('skill-disabled', { name: lookup.skill.name });
+        return lookup.skill;
+      case 'disabled':
+        throw refused('skill-disabled', { name: lookup.name });
+      case 'ambiguous':
+        throw refused('skill-ambiguous', { name: neutralise(name), names: lookup.names.join(', ') });
+      case 'unknown':
+        throw new ReasonixError('skill_not_found', unknownText(name, lookup.nearest, lookup.total));
+    }
+  }
+
+  async #runInline(skill: Skill, input: RunSkillInput, { session }: LiveSession): Promise<ToolOutcome> {
+    if (input.continue_from || input.fork_from || input.inputs_from?.length) {
+      throw refused('inline-no-thread', { name: skill.name });
+    }
+    const body = await (await this.#options.library(session.info.cwd)).load(skill);
+    const loaded = session.thread.loadedSkills.get(skill.name);
+    if (loaded?.hash === body.hash && !input.arguments) return { content: renderAlreadyLoaded(skill) };
+    const content = await renderInline(skill, body.text, input.arguments);
+    await this.#options.recordUse(skill.name, session.id);
+    return { content, events: [loadedEvent(skill, body.hash)] };
+  }
+
+  async #runChild(
+    skill: Skill,
+    input: RunSkillInput,
+    parent: LiveSession,
+    context: ToolContext,
+  ): Promise<ToolOutcome> {
+    const { continue_from: continueFrom, fork_from: forkFrom, inputs_from: inputsFrom } = input;
+    if (continueFrom && forkFrom) throw refused('continue-or-fork', { name: skill.name });
+    const task = input.arguments?.trim() ?? '';
+    if (task === '') throw refused('no-task', { name: skill.name });
+    const body = await (await this.#options.library(parent.session.info.cwd)).load(skill);
+    const { call, signal, recovering } = context;
+    const request = { parent, call, skill, body, task, continueFrom, forkFrom, inputsFrom, signal, recovering };
+    const result = await this.#options.runner.run(request);
+    await this.#options.recordUse(skill.name, parent.session.id);
+    return {
+      content: resultText(result),
+      isError: result.turn.status !== 'completed' && result.turn.status !== 'limit',
+      child: result.reference,
+      events: [usageEvent(call, result), loadedEvent(skill, body.hash)],
+    };
+  }
+
+  #caller(context: ToolContext): LiveSession {
+    const caller = this.#options.live.get(context.session);
+    if (!caller) throw new Error(`session ${context.session} does not run here`);
+    return caller;
+  }
+}
+
+const loadedEvent = (skill: Skill, hash: string): EventOf<'skill.loaded'> => ({
+  type: 'skill.loaded',
+  name: skill.name,
+  hash,
+  via: 'run_skill',
+});
+
+function refused(name: string, slots: Record<string, string>): ReasonixError {
+  return new ReasonixError('skill_refused', prompt(name, slots));
+}
+
+function unknownText(name: string, nearest: readonly string[], total: number): string {
+  const nearestText = nearest.length > 0 ? nearest.join(', ') : 'none';
+  return prompt('skill-unknown', { name: neutralise(name), nearest: nearestText, total });
+}
+
+/** Drops `[subagent]`, list dashes, a leading slash, quotes, and what follows a colon and a blank. */
+export function cleanName(name: string): string {
+  const bare = name
+    .replace(/\[[^\]]*\]/gu, ' ')
+    .replace(/^[\s\-*/`"']+/u, '')
+    .replace(/[\s`"']+$/u, '');
+  return bare.split(/:\s/u)[0]?.trim().split(/\s/u)[0]?.replace(/:$/u, '') ?? '';
+}
+
+/** Errors of our own become results that the model can act on; anything else is a fault and goes on up. */
+async function answering(work: () => Promise<ToolOutcome>): Promise<ToolOutcome> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!ReasonixError.isInstance(error) || ReasonixError.isInstance(error, 'cancelled')) throw error;
+    return { content: error.hint ? `${error.message}. ${error.hint}` : error.message, isError: true };
+  }
+}
