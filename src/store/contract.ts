@@ -45,6 +45,11 @@ export interface Page {
   cursor?: string | undefined;
   /** Newest first by default. */
   order?: 'newest' | 'oldest' | undefined;
+  /**
+   * What makes a session new: its first event (default; pages are stable while sessions run), or its
+   * last one.
+   */
+  by?: 'created' | 'updated' | undefined;
 }
 
 /**
@@ -56,15 +61,19 @@ export interface SessionStore {
    * Appends all of `events` or none. `expectedSeq` is the sequence number of the last event the
    * caller has seen, 0 for a new session.
    * @throws ReasonixError `session_busy` when another writer was faster or holds the lease;
-   * `stale_writer` when `lease` has lost its session; `store_full` when the disk is.
+   * `stale_writer` when `lease` has lost its session; `store_full` when the disk is; `session_not_found`
+   * when events are expected and there are none; `session_invalid` when an event does not validate.
    */
   append(session: string, expectedSeq: number, events: readonly SessionEvent[], lease?: Lease): Promise<StoredEvent[]>;
-  /** Events after `fromSeq` (default 0: all), in order. An unknown session has none. */
+  /**
+   * Events after `fromSeq` (default 0: all), in order. An unknown session has none. An event that
+   * cannot be read is left out and reported; the others keep their sequence numbers.
+   */
   read(session: string, fromSeq?: number): Promise<StoredEvent[]>;
   list(filter?: ListFilter, page?: Page): Promise<{ sessions: SessionSummary[]; next?: string | undefined }>;
   /**
    * Takes the lease for `ttl` milliseconds (default 30,000): free, expired, or held by a process of
-   * this machine that no longer lives.
+   * this machine that no longer lives. The owner that has it already keeps it, with its epoch.
    * @throws ReasonixError `session_busy` with `details.holder`.
    */
   claim(session: string, owner: string, ttl?: number): Promise<Lease>;

@@ -1,0 +1,129 @@
+import type { z } from 'zod';
+import { messageOf, ReasonixError } from '../core/errors.ts';
+import { eventSchema, type SessionEvent, type StoredEvent } from '../core/events.ts';
+
+/** An event as it is written: its type beside its JSON, which carries neither `seq` nor `at`. */
+export interface EncodedEvent {
+  type: SessionEvent['type'];
+  data: string;
+  /** The event as a reader will get it: what is not JSON is gone. */
+  event: SessionEvent;
+}
+
+export interface EventRow {
+  seq: number;
+  at: string;
+  data: string;
+}
+
+const KNOWN_TYPES: ReadonlySet<unknown> = new Set(
+  eventSchema.options.map((option) => option.shape.type.values.values().next().value),
+);
+
+/** @throws ReasonixError `session_invalid` when one of the events does not validate. */
+export function encodeEvents(session: string, expectedSeq: number, events: readonly SessionEvent[]): EncodedEvent[] {
+  if (!Number.isInteger(expectedSeq) || expectedSeq < 0) {
+    throw new ReasonixError('usage', `expectedSeq must be a count of events, got ${expectedSeq}`);
+  }
+  const first = events[0];
+  if (expectedSeq === 0 && first && (first.type !== 'session.started' || first.session !== session)) {
+    throw new ReasonixError('session_invalid', `session ${session} must begin with its own session.started event`);
+  }
+  return events.map((event, index) => {
+    const parsed = eventSchema.safeParse(event);
+    if (!parsed.success) throw unwritable(session, expectedSeq + index + 1, event, describeIssues(parsed.error));
+    try {
+      const data = JSON.stringify(parsed.data);
+      return { type: parsed.data.type, data, event: JSON.parse(data) as SessionEvent };
+    } catch (error) {
+      throw unwritable(session, expectedSeq + index + 1, event, messageOf(error));
+    }
+  });
+}
+
+function unwritable(session: string, seq: number, event: SessionEvent, why: string): ReasonixError {
+  const type = String((event as { type?: unknown } | null)?.type);
+  return new ReasonixError(
+    'session_invalid',
+    `event ${seq} (${type}) of session ${session} cannot be written: ${why}`,
+    {
+      details: { session, seq, type },
+    },
+  );
+}
+
+/** The event of a row, or the reason why it is none. */
+export function decodeEvent(row: EventRow): StoredEvent | string {
+  let value: unknown;
+  try {
+    value = JSON.parse(row.data);
+  } catch (error) {
+    return `is no JSON (${messageOf(error)})`;
+  }
+  const parsed = eventSchema.safeParse(value);
+  if (parsed.success) return stored(value as SessionEvent, row.seq, row.at);
+  const type = (value as { type?: unknown } | null)?.type;
+  if (typeof type === 'string' && !KNOWN_TYPES.has(type)) {
+    return `has the type ${JSON.stringify(type)}, which this version does not know`;
+  }
+  return `does not validate: ${describeIssues(parsed.error)}`;
+}
+
+export function stored(event: SessionEvent, seq: number, at: string): StoredEvent {
+  const result: StoredEvent = { seq, at, ...event };
+  result.seq = seq;
+  result.at = at;
+  return result;
+}
+
+/** Collects what could not be read of one session and says it in few lines. */
+export class ReadReport {
+  readonly #session: string;
+  readonly #lines: string[] = [];
+  #more = 0;
+
+  constructor(session: string) {
+    this.#session = session;
+  }
+
+  event(seq: number, why: string): void {
+    this.#add(`event ${seq} of session ${this.#session} ${why}; it was left out`);
+  }
+
+  /** Events `from` to `to` are not there. */
+  gap(from: number, to: number): void {
+    const which = from === to ? `event ${from}` : `events ${from} to ${to}`;
+    this.#add(`${which} of session ${this.#session} ${from === to ? 'is' : 'are'} missing from the log`);
+  }
+
+  send(onProblem: (text: string) => void): void {
+    for (const line of this.#lines) onProblem(line);
+    if (this.#more > 0) onProblem(`${this.#more} more events of session ${this.#session} could not be read`);
+  }
+
+  #add(line: string): void {
+    if (this.#lines.length < 10) this.#lines.push(line);
+    else this.#more++;
+  }
+}
+
+/** The readable events of rows that follow `fromSeq`; the rest is reported. */
+export function decodeRows(rows: readonly EventRow[], fromSeq: number, report: ReadReport): StoredEvent[] {
+  const events: StoredEvent[] = [];
+  let previous = fromSeq;
+  for (const row of rows) {
+    if (row.seq > previous + 1) report.gap(previous + 1, row.seq - 1);
+    previous = row.seq;
+    const event = decodeEvent(row);
+    if (typeof event === 'string') report.event(row.seq, event);
+    else events.push(event);
+  }
+  return events;
+}
+
+function describeIssues(error: z.ZodError): string {
+  return error.issues
+    .slice(0, 3)
+    .map((issue) => `${issue.path.length > 0 ? `${issue.path.join('.')}: ` : ''}${issue.message}`)
+    .join('; ');
+}
