@@ -1,0 +1,101 @@
+import type { ProviderSettings } from '../models/contract.ts';
+
+/**
+ * The resolved configuration. Names are those of `reasonix.toml`; absent means unset. Durations are
+ * milliseconds, sizes bytes, paths absolute. `keys.ts` holds the defaults, and does not compile when
+ * a key is missing there or here.
+ */
+export interface Config {
+  default_model?: string | undefined;
+  /** The profile in force. */
+  profile?: string | undefined;
+  /** In order of precedence: of two tiers, the higher one's entries come first. */
+  providers: ProviderSettings[];
+  agent: AgentConfig;
+  skills: SkillsConfig;
+  tools: ToolsConfig;
+  permissions: PermissionsConfig;
+  sandbox: SandboxConfig;
+  store: StoreConfig;
+}
+
+export interface AgentConfig {
+  max_depth: number;
+  max_concurrent: number;
+  max_spawns: number;
+  child_max_steps: number;
+  /** These four limit a turn of the root session. */
+  max_steps?: number | undefined;
+  max_tokens?: number | undefined;
+  max_cost?: number | undefined;
+  timeout?: number | undefined;
+  system_prompt_file?: string | undefined;
+  subagent_model?: string | undefined;
+  /** Model by skill name. */
+  subagent_models: Record<string, string>;
+  effort?: string | undefined;
+  subagent_effort?: string | undefined;
+}
+
+export interface SkillsConfig {
+  paths: string[];
+  excluded_paths: string[];
+  disabled_skills: string[];
+  max_depth: number;
+  lazy: boolean;
+  list: {
+    include: string[];
+    exclude: string[];
+    include_file?: string | undefined;
+    exclude_file?: string | undefined;
+    top_percent: number;
+    style: 'full' | 'names';
+    max_bytes: number;
+  };
+  required: {
+    enabled: boolean;
+    names: string[];
+    force: boolean;
+    in_system_prompt: boolean;
+    policy: 'inject' | 'fail' | 'allow';
+    max_nudges: number;
+  };
+}
+
+export interface ToolsConfig {
+  /** Absent: all of them. */
+  enabled?: string[] | undefined;
+  shell_timeout: number;
+  output_limit: number;
+  web_fetch: { allow_private: boolean; max_bytes: number; timeout: number };
+}
+
+export interface PermissionsConfig {
+  mode: 'ask' | 'allow' | 'deny';
+  allow: string[];
+  ask: string[];
+  deny: string[];
+}
+
+export interface SandboxConfig {
+  allow_write: string[];
+  forbid_read: string[];
+}
+
+export interface StoreConfig {
+  path?: string | undefined;
+}
+
+type Leaf<T, Prefix extends string> =
+  NonNullable<T> extends string | number | boolean | string[]
+    ? Prefix
+    : NonNullable<T> extends (infer Entry)[]
+      ? Leaf<Omit<Entry, 'name'>, `${Prefix}.*`>
+      : string extends keyof NonNullable<T>
+        ? Leaf<NonNullable<T>[keyof NonNullable<T>], `${Prefix}.*`>
+        : {
+            [Name in keyof NonNullable<T> & string]-?: Leaf<NonNullable<T>[Name], `${Prefix}.${Name}`>;
+          }[keyof NonNullable<T> & string];
+
+/** Every key, dotted; `*` stands for a name that the user chooses. */
+export type ConfigKey = { [Section in keyof Config & string]-?: Leaf<Config[Section], Section> }[keyof Config & string];

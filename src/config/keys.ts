@@ -1,0 +1,195 @@
+import type { ConfigKey } from './config.ts';
+import { findNode, type KeyNode, type KeySpec, keyTree } from './key-spec.ts';
+
+const MINUTE = 60_000;
+
+/** Every key there is, in the order of `reasonix.example.toml`. */
+export const KEYS = {
+  default_model: { type: 'string', doc: 'Model of a new session: "provider/model", a model, or a provider.' },
+  profile: {
+    type: 'string',
+    format: 'profile',
+    alias: 'ACTIVE_PROFILE',
+    doc: 'Profile to lay over the files; "off" for none. Not valid inside a profile.',
+  },
+
+  'providers.*.kind': {
+    type: 'string',
+    choices: ['openai', 'anthropic', 'scripted'],
+    doc: 'Wire of the server: openai (any compatible one), anthropic, or scripted (no server).',
+  },
+  'providers.*.base_url': { type: 'string', format: 'url', doc: "Address of the API; unset: the kind's own." },
+  'providers.*.models': { type: 'list', doc: 'Models it serves; the first is its default.' },
+  'providers.*.api_key_env': { type: 'string', format: 'variable', doc: 'Environment variable that holds the key.' },
+  'providers.*.context_window': { type: 'integer', min: 1, doc: 'Tokens that fit a request; unset: 128,000.' },
+  'providers.*.max_output_tokens': { type: 'integer', min: 1, doc: "Tokens of one answer; unset: the server's limit." },
+  'providers.*.script': { type: 'path', doc: 'YAML file of rules, for kind "scripted".' },
+  'providers.*.headers.*': { type: 'string', secret: true, doc: 'HTTP header sent with every request.' },
+  'providers.*.prices.*.input': { type: 'number', min: 0, doc: 'Price of a million prompt tokens.' },
+  'providers.*.prices.*.output': { type: 'number', min: 0, doc: 'Price of a million answer tokens.' },
+  'providers.*.prices.*.cache_read': { type: 'number', min: 0, doc: 'Of cached prompt tokens; unset: as input.' },
+  'providers.*.prices.*.cache_write': { type: 'number', min: 0, doc: 'Of tokens put in the cache; unset: as input.' },
+
+  'agent.max_depth': { type: 'integer', default: 3, min: 0, max: 32, doc: 'Levels of sub-agents; 0 for none.' },
+  'agent.max_concurrent': { type: 'integer', default: 6, min: 1, max: 1000, doc: 'Sub-agents running at once.' },
+  'agent.max_spawns': { type: 'integer', default: 64, min: 0, doc: 'Sub-agents a root turn may start, all levels.' },
+  'agent.child_max_steps': { type: 'integer', default: 50, min: 1, doc: "Model calls of a sub-agent's turn." },
+  'agent.max_steps': { type: 'integer', min: 1, doc: 'Model calls of a root turn; unset: no limit.' },
+  'agent.max_tokens': { type: 'integer', min: 1, doc: 'Tokens of a root turn and its sub-agents; unset: no limit.' },
+  'agent.max_cost': { type: 'number', min: 0, doc: 'Cost of a root turn and its sub-agents; unset: no limit.' },
+  'agent.timeout': { type: 'duration', min: 1, doc: 'Time of a root turn; unset: no limit.' },
+  'agent.system_prompt_file': { type: 'path', doc: 'Text that replaces the built-in system prompt of root sessions.' },
+  'agent.subagent_model': { type: 'string', doc: "Model of sub-agents; unset: the parent's." },
+  'agent.subagent_models.*': { type: 'string', doc: 'Model of one skill, by its name.' },
+  'agent.effort': { type: 'string', doc: "Reasoning effort, as the model's provider names it." },
+  'agent.subagent_effort': { type: 'string', doc: "Reasoning effort of sub-agents; unset: the parent's." },
+
+  'skills.paths': {
+    type: 'paths',
+    default: [],
+    addedBy: 'ADDITIONAL_SKILLS',
+    doc: "More folders of skills, below the project's and above the user's. Replaces the value of lower tiers; the standard folders stay.",
+  },
+  'skills.excluded_paths': {
+    type: 'paths',
+    default: [],
+    doc: 'Skill folders that are not looked at, standard ones too.',
+  },
+  'skills.disabled_skills': { type: 'list', default: [], doc: 'Names that are neither listed nor run.' },
+  'skills.max_depth': { type: 'integer', default: 3, min: 1, max: 6, doc: 'Folder levels searched below each root.' },
+  'skills.lazy': {
+    type: 'boolean',
+    default: false,
+    alias: 'TOOL_SEARCHSKILLS',
+    doc: 'List only built-ins in the prompt; the rest is found with search_skills.',
+  },
+  'skills.list.include': {
+    type: 'list',
+    default: [],
+    alias: 'SKILL_LIST_INCLUDE',
+    doc: 'List only names that match a glob; empty: all.',
+  },
+  'skills.list.exclude': {
+    type: 'list',
+    default: [],
+    alias: 'SKILL_LIST_EXCLUDE',
+    doc: 'Do not list names that match a glob.',
+  },
+  'skills.list.include_file': {
+    type: 'path',
+    alias: 'SKILL_LIST_INCLUDE_FILE',
+    doc: 'File with more include globs, one a line.',
+  },
+  'skills.list.exclude_file': {
+    type: 'path',
+    alias: 'SKILL_LIST_EXCLUDE_FILE',
+    doc: 'File with more exclude globs, one a line.',
+  },
+  'skills.list.top_percent': {
+    type: 'number',
+    default: 0,
+    min: 0,
+    max: 100,
+    alias: 'SKILL_LIST_TOP_PERCENT',
+    doc: 'List only this share of the most used skills; 0: off.',
+  },
+  'skills.list.style': {
+    type: 'string',
+    default: 'full',
+    choices: ['full', 'names'],
+    alias: 'SKILL_LIST_STYLE',
+    doc: 'Names with descriptions, or names alone.',
+  },
+  'skills.list.max_bytes': { type: 'bytes', default: 16_384, min: 0, doc: 'Room of the list in the prompt.' },
+  'skills.required.enabled': {
+    type: 'boolean',
+    default: true,
+    alias: 'REQUIRED_SKILLS',
+    doc: 'Whether skills can be required at all.',
+  },
+  'skills.required.names': {
+    type: 'list',
+    default: [],
+    addedBy: 'SYSTEM_PROMPT_SKILLS',
+    doc: 'Required beside those of the required_skills.txt files; "!name" waives one.',
+  },
+  'skills.required.force': {
+    type: 'boolean',
+    default: false,
+    alias: 'REQUIRED_SKILLS_FORCED',
+    doc: 'Inject them when the session starts, without nudging first.',
+  },
+  'skills.required.in_system_prompt': {
+    type: 'boolean',
+    default: false,
+    alias: 'REQUIRED_SKILLS_IN_SYSTEM_PROMPT',
+    doc: 'Freeze their bodies into the system prompt.',
+  },
+  'skills.required.policy': {
+    type: 'string',
+    default: 'inject',
+    choices: ['inject', 'fail', 'allow'],
+    doc: 'When the nudges are used up: inject the bodies, fail the turn, or let it end.',
+  },
+  'skills.required.max_nudges': {
+    type: 'integer',
+    default: 3,
+    min: 0,
+    max: 100,
+    doc: 'Nudges before the policy decides.',
+  },
+
+  'tools.enabled': { type: 'list', doc: 'Tools that sessions get; unset: all of them.' },
+  'tools.shell_timeout': { type: 'duration', default: 2 * MINUTE, min: 1, doc: 'Time of one shell command.' },
+  'tools.output_limit': {
+    type: 'bytes',
+    default: 32_768,
+    min: 1024,
+    doc: 'Size a tool result is clipped to; read_result gives the rest.',
+  },
+  'tools.web_fetch.allow_private': {
+    type: 'boolean',
+    default: false,
+    doc: 'Fetch from loopback and private addresses too.',
+  },
+  'tools.web_fetch.max_bytes': {
+    type: 'bytes',
+    default: 1_048_576,
+    min: 1024,
+    doc: 'Size of a page; what is longer is cut.',
+  },
+  'tools.web_fetch.timeout': { type: 'duration', default: MINUTE / 2, min: 1, doc: 'Time of one fetch.' },
+
+  'permissions.mode': {
+    type: 'string',
+    default: 'ask',
+    choices: ['ask', 'allow', 'deny'],
+    doc: 'What happens to a write that no rule names. Without a terminal, ask refuses.',
+  },
+  'permissions.allow': {
+    type: 'list',
+    default: [],
+    doc: 'Rules that run without asking: "write_file", "shell(git *)", "mcp__docs__*".',
+  },
+  'permissions.ask': { type: 'list', default: [], doc: 'Rules that always ask.' },
+  'permissions.deny': { type: 'list', default: [], doc: 'Rules that are refused; they win over the others.' },
+
+  'sandbox.allow_write': {
+    type: 'paths',
+    default: [],
+    doc: 'Folders outside the working folder that tools may write to.',
+  },
+  'sandbox.forbid_read': { type: 'paths', default: [], doc: 'Files and folders that tools may not read.' },
+
+  'store.path': { type: 'path', doc: 'File that sessions are kept in; unset: in $REASONIX_HOME.' },
+} as const satisfies Record<ConfigKey, KeySpec>;
+
+export const keyRoot: KeyNode = keyTree(KEYS);
+
+/** The specification of a key given as its segments. */
+export const specOf = (segments: readonly string[]): KeySpec | undefined => findNode(keyRoot, segments)?.spec;
+
+/** Keys without `*`, in registry order. */
+export const fixedKeys: readonly (readonly [string, KeySpec])[] = Object.entries(KEYS).filter(
+  ([key]) => !key.includes('*'),
+);

@@ -1,0 +1,56 @@
+import { ReasonixError } from '../core/errors.ts';
+
+/** From the strongest to the weakest. */
+export const TIERS = ['flag', 'environment', 'profile', 'project', 'user', 'default'] as const;
+export type Tier = (typeof TIERS)[number];
+
+/** Where a value stands. `name` is the spelling used, when it is not the dotted key. */
+export interface Place {
+  tier: Tier;
+  path?: string | undefined;
+  line?: number | undefined;
+  name?: string | undefined;
+}
+
+export interface Problem extends Place {
+  message: string;
+}
+
+/** Something worth telling that stops nothing. */
+export interface ConfigNote {
+  message: string;
+  path?: string | undefined;
+  line?: number | undefined;
+}
+
+const TIER_LABEL: Record<Tier, string> = {
+  flag: 'command line',
+  environment: 'environment',
+  profile: 'profile',
+  project: 'project',
+  user: 'user',
+  default: 'default',
+};
+
+/** `project file /a/reasonix.toml, line 3`, `environment variable X`, `command line, X`. */
+export function describePlace(place: Place): string {
+  if (place.path !== undefined) {
+    return `${TIER_LABEL[place.tier]} file ${place.path}${place.line === undefined ? '' : `, line ${place.line}`}`;
+  }
+  if (place.tier === 'environment') return `environment variable ${place.name ?? '?'}`;
+  return place.name === undefined ? TIER_LABEL[place.tier] : `${TIER_LABEL[place.tier]}, ${place.name}`;
+}
+
+/** One error for all of `problems`, the first one first. */
+export function configError(problems: readonly Problem[], cause?: unknown): ReasonixError {
+  const lines = problems.map((problem) => `${describePlace(problem)}: ${problem.message}`);
+  return new ReasonixError('config', lines.join('\n'), {
+    cause,
+    hint: 'see every key with `reasonix config list`, or in reasonix.example.toml',
+    details: { problems: problems.map(({ tier, path, line, name, message }) => ({ tier, path, line, name, message })) },
+  });
+}
+
+export function throwIfAny(problems: readonly Problem[]): void {
+  if (problems.length > 0) throw configError(problems);
+}
