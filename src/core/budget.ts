@@ -36,6 +36,12 @@ export class LimitReached extends ReasonixError {
 /** What was spent; `time` is derived from the clock and not part of it. */
 export type Spent = Omit<Required<{ [K in LimitName]: number }>, 'time'>;
 
+/** Who set the limits of a level: one name for all, or one a limit. */
+export type SetBy = string | Partial<Record<LimitName, string>>;
+
+const nameOf = (setBy: SetBy, which: LimitName): string =>
+  typeof setBy === 'string' ? setBy : (setBy[which] ?? 'default');
+
 /**
  * A budget of one turn. A child's budget names its parent's: what the child spends is charged to
  * every level above at once, and the narrowest level decides. Levels only narrow.
@@ -43,12 +49,12 @@ export type Spent = Omit<Required<{ [K in LimitName]: number }>, 'time'>;
 export class Budget {
   readonly #limits: Limits;
   readonly #parent: Budget | undefined;
-  readonly #setBy: string;
+  readonly #setBy: SetBy;
   readonly #startedAt: number;
   readonly spent: Spent;
 
   /** `spent` is what an earlier part of the same turn used up, when the turn is resumed. */
-  constructor(limits: Limits, options: { parent?: Budget | undefined; setBy?: string; spent?: Partial<Spent> } = {}) {
+  constructor(limits: Limits, options: { parent?: Budget | undefined; setBy?: SetBy; spent?: Partial<Spent> } = {}) {
     for (const [name, value] of Object.entries(limits)) {
       if (value !== undefined && !(value >= 0)) {
         throw new RangeError(`limit ${name} must be 0 or more, but it is ${value}`);
@@ -106,7 +112,7 @@ export class Budget {
       const limit = level.#limits[which];
       if (limit === undefined) continue;
       const used = which === 'time' ? now - level.#startedAt : level.spent[which];
-      if (used >= limit) return { which, limit, setBy: level.#setBy };
+      if (used >= limit) return { which, limit, setBy: nameOf(level.#setBy, which) };
       if (which === 'steps') return undefined;
     }
     return undefined;

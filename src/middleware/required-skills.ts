@@ -36,7 +36,7 @@ export function requiredSkills(options: RequiredSkillsOptions): Middleware {
 
   const inject = async (names: readonly string[], cwd: string, via: EventOf<'skill.loaded'>['via']) => {
     const skills = await Promise.all(names.map(async (name) => ({ name, ...(await options.render(name, cwd)) })));
-    const sections = skills.map(({ name, text, hash }) => prompt('required-section', { name, hash: hash.slice(0, 12), text }));
+    const sections = skills.map(({ text }) => text);
     const events = skills.map(({ name, hash }): SessionEvent => ({ type: 'skill.loaded', name, hash, via }));
     return { text: prompt('required-injected', { sections: sections.join('\n\n') }), events };
   };

@@ -130,6 +130,22 @@ export class Session {
     return session;
   }
 
+  /** Starts a copy of a session, with the frozen prompt and the history of its source. */
+  static async copy(
+    host: SessionHost,
+    started: EventOf<'session.started'>,
+    history: readonly SessionEvent[],
+    tools: readonly Tool[],
+  ): Promise<Session> {
+    const thread = new Thread(started.session);
+    const info = infoOf({ session: started.session, started });
+    const setup = await prepare(host.chain, { info, system: '', tools }, thread, false);
+    const session = new Session(host, info, thread, setup.tools);
+    await session.claim();
+    await session.append([started, ...history]);
+    return session;
+  }
+
   /** Opens a session whose log was read into `thread`, with the tools that exist now. */
   static async open(host: SessionHost, thread: Thread, tools: readonly Tool[]): Promise<Session> {
     const info = infoOf(thread);
@@ -155,6 +171,11 @@ export class Session {
 
   toolNames(): string[] {
     return this.frozen.tools.map((definition) => definition.name);
+  }
+
+  /** Asks another model from the next step on; the log keeps saying which one answered. */
+  useModel(model: ResolvedModel): void {
+    this.#model = Promise.resolve(model);
   }
 
   model(): Promise<ResolvedModel> {
@@ -350,7 +371,7 @@ export function turnResult(end: TurnEnd, turn: OpenTurn | undefined): TurnResult
 /** What other products call our tools; such calls are answered by the same code. */
 const TOOL_SYNONYMS: Readonly<Record<string, string>> = { InvokeSkill: 'run_skill', SearchSkills: 'search_skills' };
 
-export function infoOf(thread: Thread): SessionInfo {
+function infoOf(thread: Pick<Thread, 'session' | 'started'>): SessionInfo {
   const { started } = thread;
   if (!started) {
     throw new ReasonixError('session_not_found', `there is no session ${thread.session}`, {

@@ -2,9 +2,23 @@ import { prompt } from '../core/prompts.ts';
 import type { SessionStore } from '../store/contract.ts';
 import { answerOf, findReference } from './references.ts';
 
+/** The answer of an earlier child, as a new one gets it. */
+export interface Input {
+  reference: string;
+  skill: string;
+  status: string;
+  answer: string;
+}
+
+/** The task with answers of earlier children behind it. */
+export function inputsText(task: string, inputs: readonly Input[]): string {
+  if (inputs.length === 0) return task;
+  return prompt('inputs', { task, inputs: inputs.map((input) => prompt('input', { ...input })).join('\n\n') });
+}
+
 /**
- * The task with the full answers of earlier children behind it, so that a chain does not pass through
- * the parent's tokens.
+ * Looks the answers up in the logs of the children, so that a chain does not pass through the
+ * parent's tokens. @throws ReasonixError for a reference that is unknown, foreign or still running.
  */
 export async function withInputs(
   store: SessionStore,
@@ -12,13 +26,11 @@ export async function withInputs(
   references: readonly string[],
   root: string,
 ): Promise<string> {
-  if (references.length === 0) return task;
   const inputs = await Promise.all(
-    [...new Set(references)].map(async (reference) => {
+    [...new Set(references)].map(async (reference): Promise<Input> => {
       const { thread } = await findReference(store, reference, root);
-      const { answer, skill, status } = answerOf(reference, thread);
-      return prompt('input', { reference, skill, status, answer });
+      return { reference, ...answerOf(reference, thread) };
     }),
   );
-  return prompt('inputs', { task, inputs: inputs.join('\n\n') });
+  return inputsText(task, inputs);
 }

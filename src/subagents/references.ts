@@ -24,15 +24,17 @@ export async function findReference(store: SessionStore, reference: string, root
   throw new ReasonixError('reference_foreign', prompt('reference-foreign', { reference }));
 }
 
-/** Walks up the forks that led to `root`. */
+/** Walks up the forks that led to the tree of `root`. */
 async function isForkOf(store: SessionStore, root: string, ancestor: string): Promise<boolean> {
+  const startOf = async (id: string) => Thread.fold(id, await store.read(id)).started;
   const seen = new Set<string>();
-  let current: string | undefined = root;
-  while (current && !seen.has(current)) {
-    if (current === ancestor) return true;
+  for (let current = root; !seen.has(current); ) {
     seen.add(current);
-    const { started } = Thread.fold(current, await store.read(current));
-    current = started?.forkedFrom?.session;
+    const source = (await startOf(current))?.forkedFrom;
+    const above = source && (await startOf(source.session))?.root;
+    if (above === undefined) return false;
+    if (above === ancestor) return true;
+    current = above;
   }
   return false;
 }

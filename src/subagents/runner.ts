@@ -118,7 +118,9 @@ export class SubagentRunner {
   #budget({ parent, skill }: ChildRequest): Budget {
     const { maxSteps, maxTokens, maxCost, timeout } = skill.limits;
     const limits = { steps: maxSteps ?? this.#options.childMaxSteps, tokens: maxTokens, cost: maxCost, time: timeout };
-    const setBy = maxSteps === undefined ? 'agent.child_max_steps' : `the skill ${skill.name}`;
+    const author = `the skill ${skill.name}`;
+    const steps = maxSteps === undefined ? 'agent.child_max_steps' : author;
+    const setBy = { steps, tokens: author, cost: author, time: author };
     return new Budget(limits, { parent: parent.budget, setBy });
   }
 

@@ -1,0 +1,213 @@
+import { readFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { loadConfig, type LoadedConfig } from '../config/cascade.ts';
+import { messageOf, ReasonixError } from '../core/errors.ts';
+import { inProcessSlots } from '../engines/in-process.ts';
+import type { Models } from '../models/contract.ts';
+import { detectProvider } from '../models/detect.ts';
+import { createModels } from '../models/models.ts';
+import { LeaseKeeper } from '../session/lease-keeper.ts';
+import type { Observation, SessionHost } from '../session/session.ts';
+import { openLibrary } from '../skills/library.ts';
+import type { SkillLibrary } from '../skills/types.ts';
+import { recordUse } from '../skills/usage.ts';
+import type { SessionStore } from '../store/contract.ts';
+import { processOwner } from '../store/owner.ts';
+import { openSqliteStore } from '../store/sqlite.ts';
+import { Admission } from '../subagents/admission.ts';
+import { Dispatcher } from '../subagents/dispatcher.ts';
+import type { LiveSession } from '../subagents/live.ts';
+import { SubagentRunner } from '../subagents/runner.ts';
+import type { Tool } from '../tools/define-tool.ts';
+import { workspaceTools } from '../tools/workspace-tools.ts';
+import { fullResultLookup } from './full-result.ts';
+import { insertMiddleware, shippedMiddleware } from './middleware-order.ts';
+import { chooseChildModel, singleModel } from './model-choice.ts';
+import { Observers } from './observers.ts';
+import type { RuntimeOptions } from './options.ts';
+import { cacheFolder, installRoot, libraryOptions } from './places.ts';
+import { listedSkills, renderRequired, requiredSet } from './required-set.ts';
+import { Runtime, type Wiring } from './runtime.ts';
+
+/**
+ * Opens a runtime: reads the configuration, opens the store, and wires engine, skills, tools and
+ * middleware. Close it when done; an open one keeps no process alive.
+ * @throws ReasonixError `config` for a configuration that does not hold, `store` when the store cannot be opened.
+ * @example
+ * const runtime = await openRuntime({ cwd: '/my/project' });
+ * const { answer } = await runtime.skill('explore').run('Where are dates parsed?');
+ * await runtime.close();
+ */
+export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime> {
+  const onProblem = options.onProblem ?? ((text: string) => process.emitWarning(text, 'ReasonixWarning'));
+  const env = options.env ?? process.env;
+  const loaded = await loadConfig({
+    cwd: options.cwd ?? process.cwd(),
+    home: options.home ?? homedir(),
+    reasonixHome: options.reasonixHome,
+    env,
+    overrides: options.overrides,
+    configFile: options.configFile,
+    profile: options.profile,
+  });
+  const { config, folders } = loaded;
+  const models = options.models ?? (await modelsOf(options, loaded, env));
+  const store = options.store ?? (await openSqliteStore({ home: folders.reasonixHome, path: config.store.path, onProblem }));
+  try {
+    return new Runtime(await wire(options, loaded, { store, models, onProblem, env }));
+  } catch (error) {
+    if (!options.store) await store.close();
+    throw error;
+  }
+}
+
+interface Parts {
+  store: SessionStore;
+  models: Models;
+  env: Readonly<Record<string, string | undefined>>;
+  onProblem(text: string): void;
+}
+
+async function wire(options: RuntimeOptions, { config, folders }: LoadedConfig, parts: Parts): Promise<Wiring> {
+  const { store, models, env, onProblem } = parts;
+  const live = new Map<string, LiveSession>();
+  const observers = new Observers((session) => live.get(session)?.session.started.parent?.session);
+  const libraries = new Map<string, Promise<SkillLibrary>>();
+  const library = (cwd: string): Promise<SkillLibrary> => {
+    const opened = libraries.get(cwd) ?? openLibrary(libraryOptions(config, folders, cwd));
+    libraries.set(cwd, opened);
+    return opened;
+  };
+  // Skill folders may be read by the file tools; the set grows as libraries of other folders are opened.
+  const skillFolders = new Set<string>();
+  const openAndNote = async (cwd: string): Promise<SkillLibrary> => {
+    const opened = await library(cwd);
+    for (const root of opened.roots) if (root.status === 'ok') skillFolders.add(root.path);
+    for (const skill of opened.skills) skillFolders.add(skill.folder);
+    return opened;
+  };
+  const tools = (cwd: string): readonly Tool[] => {
+    const builtIn = workspaceTools({
+      cwd,
+      env,
+      readable: () => [...skillFolders],
+      allowWrite: config.sandbox.allow_write,
+      forbidRead: config.sandbox.forbid_read,
+      shellTimeout: config.tools.shell_timeout,
+      webFetch: config.tools.web_fetch,
+    });
+    const all = [...builtIn, ...(options.tools ?? [])];
+    const { enabled } = config.tools;
+    return enabled ? all.filter((tool) => enabled.includes(tool.name)) : all;
+  };
+  const required: Wiring['required'] = async (info) => requiredSet(config, folders, info, await openAndNote(info.cwd));
+  const host: SessionHost & { chain: SessionHost['chain'] } = {
+    store,
+    leases: new LeaseKeeper(store, processOwner()),
+    chain: [],
+    resolveModel: (provider, model) => models.resolve(`${provider}/${model}`),
+    observe: (observation: Observation) => observers.emit(observation),
+  };
+  const runner = new SubagentRunner({
+    host,
+    live,
+    admission: new Admission(inProcessSlots(config.agent.max_concurrent)),
+    tools,
+    chooseModel: (skill, parent) => chooseChildModel(models, config.agent, skill, parent, onProblem),
+    childMaxSteps: config.agent.child_max_steps,
+  });
+  const service = new Dispatcher({
+    store,
+    live,
+    runner,
+    library: openAndNote,
+    installRoot: (scope, cwd) => installRoot(scope, cwd, folders.reasonixHome),
+    recordUse: (skill, session) => recordUse(folders.reasonixHome, skill, session),
+    installed: options.installed,
+  });
+  const { lazy, list, required: requiredConfig } = config.skills;
+  const chain = shippedMiddleware({
+    permissions: {
+      ...config.permissions,
+      allow: [...config.permissions.allow, ...(options.allow ?? [])],
+      mode: options.yes ? 'allow' : config.permissions.mode,
+      approve: options.approve,
+    },
+    lazy,
+    listing: {
+      service,
+      library: openAndNote,
+      listed: async (opened, setup) => listedSkills(config, folders, opened, (await required(setup)).names),
+      style: list.style,
+      maxBytes: list.max_bytes,
+      cache: cacheFolder(folders.reasonixHome),
+    },
+    required: requiredConfig.enabled
+      ? {
+          required,
+          render: async (name, cwd) => renderRequired(await openAndNote(cwd), name),
+          policy: requiredConfig.policy,
+          maxNudges: requiredConfig.max_nudges,
+          force: requiredConfig.force,
+          inSystemPrompt: requiredConfig.in_system_prompt,
+        }
+      : undefined,
+    clipping: { limit: config.tools.output_limit, lookup: fullResultLookup(store) },
+  });
+  const withUsers = (options.middleware ?? []).reduce(
+    (sofar, entry) => ('middleware' in entry ? insertMiddleware(sofar, entry.middleware, entry) : insertMiddleware(sofar, entry)),
+    chain,
+  );
+  return {
+    config,
+    cwd: folders.cwd,
+    store,
+    models,
+    live,
+    host: Object.assign(host, { chain: withUsers }),
+    limits: options.limits ?? {},
+    model: typeof options.model === 'string' ? options.model : undefined,
+    systemPrompt: await systemPromptOf(config.agent.system_prompt_file),
+    tools,
+    library: openAndNote,
+    required,
+    recordUse: (skill, session) => recordUse(folders.reasonixHome, skill, session),
+    subscribe: (session, listener) => observers.subscribe(session, listener),
+    observe: (listener) => observers.observe(listener),
+    close: async () => {
+      if (!options.store) await store.close();
+    },
+  };
+}
+
+async function modelsOf(
+  options: RuntimeOptions,
+  { config }: LoadedConfig,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<Models> {
+  if (options.model !== undefined && typeof options.model !== 'string') return singleModel(options.model);
+  // Looking for a server takes time, so it waits until a model is wanted.
+  let found: Promise<Models> | undefined;
+  const find = async (): Promise<Models> => {
+    const providers = config.providers.length > 0 ? config.providers : [await detectProvider(env)];
+    return createModels({ providers, defaultModel: config.default_model, env });
+  };
+  return {
+    resolve: async (name) => {
+      found ??= find();
+      return (await found).resolve(name);
+    },
+  };
+}
+
+async function systemPromptOf(file: string | undefined): Promise<string | undefined> {
+  if (file === undefined) return undefined;
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    throw new ReasonixError('config', `agent.system_prompt_file ${file} cannot be read: ${messageOf(error)}`, {
+      hint: 'correct the path, or leave the key out',
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,158 @@
+import { platform } from 'node:os';
+import type { Limits } from '../core/budget.ts';
+import { ReasonixError } from '../core/errors.ts';
+import { newSessionId } from '../core/ids.ts';
+import { prompt } from '../core/prompts.ts';
+import type { Config } from '../config/config.ts';
+import type { RequiredSet } from '../middleware/required-skills.ts';
+import type { Models } from '../models/contract.ts';
+import { forkHistory } from '../session/fork.ts';
+import type { Middleware, SessionInfo } from '../session/middleware.ts';
+import { type Observation, Session, type SessionHost, type SessionPlan } from '../session/session.ts';
+import { Thread } from '../session/thread.ts';
+import type { SkillLibrary } from '../skills/types.ts';
+import type { SessionStore } from '../store/contract.ts';
+import type { LiveSessions } from '../subagents/live.ts';
+import type { Tool } from '../tools/define-tool.ts';
+import { insertMiddleware, type Placement } from './middleware-order.ts';
+import type { SessionOptions } from './options.ts';
+import { SessionHandle } from './session-handle.ts';
+import { SkillHandle } from './skill-handle.ts';
+
+/** The parts of a runtime, wired by `openRuntime`. */
+export interface Wiring {
+  readonly config: Config;
+  readonly cwd: string;
+  readonly store: SessionStore;
+  readonly models: Models;
+  readonly live: LiveSessions;
+  readonly host: Omit<SessionHost, 'chain'> & { chain: readonly Middleware[] };
+  /** Limits that the caller set for root turns. */
+  readonly limits: Limits;
+  /** Name of the model for new sessions; default the configuration's. */
+  readonly model: string | undefined;
+  readonly systemPrompt: string | undefined;
+  tools(cwd: string): readonly Tool[];
+  library(cwd: string): Promise<SkillLibrary>;
+  required(info: SessionInfo): Promise<RequiredSet>;
+  recordUse(skill: string, session: string): Promise<void>;
+  /** Observations of a session and its descendants, until the returned function is called. */
+  subscribe(session: string, listener: (observation: Observation) => void): () => void;
+  /** Observations of every session. */
+  observe(listener: (observation: Observation) => void): () => void;
+  close(): Promise<void>;
+}
+
+/** Everything that a program needs to run sessions and skills. Made by `openRuntime`. */
+export class Runtime {
+  readonly #wiring: Wiring;
+
+  constructor(wiring: Wiring) {
+    this.#wiring = wiring;
+  }
+
+  get config(): Config {
+    return this.#wiring.config;
+  }
+
+  get store(): SessionStore {
+    return this.#wiring.store;
+  }
+
+  /** The skills of the working folder, or of another one. */
+  library(cwd = this.#wiring.cwd): Promise<SkillLibrary> {
+    return this.#wiring.library(cwd);
+  }
+
+  /** Adds a middleware for sessions that are opened from now on; innermost unless it is placed. */
+  use(middleware: Middleware, place: Placement = {}): this {
+    const { host } = this.#wiring;
+    host.chain = insertMiddleware(host.chain, middleware, place);
+    return this;
+  }
+
+  /** Watches every session of this runtime. Returns the way to stop. */
+  observe(listener: (observation: Observation) => void): () => void {
+    return this.#wiring.observe(listener);
+  }
+
+  /**
+   * Starts a session, or opens one that exists.
+   * @throws ReasonixError `session_not_found`, `session_busy`, `model_not_found`.
+   */
+  async session(options: SessionOptions = {}): Promise<SessionHandle> {
+    const session = options.resume ? await this.#open(options.resume, options) : await this.#create(options);
+    // A new session keeps its lease until its first turn; between turns anybody may go on with it.
+    await session.release();
+    return new SessionHandle(session, this.#wiring);
+  }
+
+  /**
+   * A skill to run from code.
+   * @example
+   * const { answer, continue: follow } = await runtime.skill('research').run('Who calls parseConfig?');
+   * const more = await follow('And who calls those?');
+   */
+  skill(name: string): SkillHandle {
+    return new SkillHandle(name, this);
+  }
+
+  async close(): Promise<void> {
+    await this.#wiring.close();
+  }
+
+  async #open(id: string, { model }: SessionOptions): Promise<Session> {
+    const { host, store, models, tools } = this.#wiring;
+    const thread = Thread.fold(id, await store.read(id));
+    if (!thread.started) {
+      throw new ReasonixError('session_not_found', `there is no session ${id}`, {
+        hint: 'list them with: reasonix session list',
+      });
+    }
+    const session = await Session.open(host, thread, tools(thread.started.cwd));
+    if (model) session.useModel(await models.resolve(model));
+    await session.claim();
+    return session;
+  }
+
+  async #create(options: SessionOptions): Promise<Session> {
+    const { host, store, models, cwd, config, tools } = this.#wiring;
+    if (options.fork) return this.#fork(Thread.fold(options.fork, await store.read(options.fork)), options);
+    const resolved = await models.resolve(options.model ?? this.#wiring.model);
+    const id = newSessionId();
+    const system = options.system ?? this.#wiring.systemPrompt ?? prompt('system', { cwd, platform: platform() });
+    const effort = config.agent.effort;
+    const plan: SessionPlan = {
+      info: { session: id, kind: 'root', root: id, depth: 0, cwd, required: options.required ?? [], inherit: [] },
+      system,
+      tools: tools(cwd),
+      model: { provider: resolved.provider, name: resolved.model, ...(effort ? { effort } : {}) },
+      budget: {},
+    };
+    const session = await Session.create(host, plan);
+    session.useModel(resolved);
+    return session;
+  }
+
+  /**
+   * A copy stands on its own, as a root. It keeps the frozen prompt and tools of its source, so that a
+   * provider's cache still fits.
+   */
+  async #fork(source: Thread, { model }: SessionOptions): Promise<Session> {
+    const { host, store, models, tools } = this.#wiring;
+    const { started, session: from, lastSeq } = source;
+    if (!started) {
+      throw new ReasonixError('session_not_found', `there is no session ${from}`, {
+        hint: 'list them with: reasonix session list',
+      });
+    }
+    const { parent: _parent, ...kept } = started;
+    const id = newSessionId();
+    const forkedFrom = { session: from, seq: lastSeq };
+    const copy = { ...kept, session: id, root: id, kind: 'root' as const, depth: 0, forkedFrom };
+    const history = forkHistory(from, await store.read(from));
+    const session = await Session.copy(host, copy, history, tools(started.cwd));
+    if (model) session.useModel(await models.resolve(model));
+    return session;
+  }
+}

@@ -1,0 +1,138 @@
+import { Budget, type Limits, type SetBy } from '../core/budget.ts';
+import { ReasonixError } from '../core/errors.ts';
+import { newCallId } from '../core/ids.ts';
+import type { Observation, Session, TurnInput } from '../session/session.ts';
+import { renderInline } from '../skills/render.ts';
+import type { RunSkillInput } from '../tools/skill-service.ts';
+import type { SendOptions } from './options.ts';
+import { RunReport, type RunResult } from './run-report.ts';
+import type { Wiring } from './runtime.ts';
+import { SessionRun } from './session-run.ts';
+
+/** A session of a runtime: send it text, run skills in it, resume what was cut. */
+export class SessionHandle {
+  readonly id: string;
+  readonly #session: Session;
+  readonly #wiring: Wiring;
+
+  constructor(session: Session, wiring: Wiring) {
+    this.id = session.id;
+    this.#session = session;
+    this.#wiring = wiring;
+  }
+
+  /** True when the last turn was cut before its end; `send` and `resume` finish it first. */
+  get isCut(): boolean {
+    return this.#session.thread.turn !== undefined;
+  }
+
+  /**
+   * Sends a message and runs the turn.
+   * @example
+   * const run = session.send('What does this repository do?');
+   * for await (const seen of run) if (seen.kind === 'delta') process.stdout.write(seen.delta.text ?? '');
+   * console.log((await run.result).answer);
+   */
+  send(text: string, options: SendOptions = {}): SessionRun {
+    const origin = this.#session.info.kind === 'child' ? 'continuation' : 'user';
+    return this.#run(async () => ({ origin, content: text }), options);
+  }
+
+  /** Finishes a turn that was cut. @throws ReasonixError `usage` when there is none. */
+  resume(options: SendOptions = {}): SessionRun {
+    return this.#run(async () => undefined, options);
+  }
+
+  /**
+   * Runs a skill the way `/name arguments` does: an inline skill becomes the message, a sub-agent
+   * starts at once, and its answer is the turn's, without a model call of this session.
+   */
+  runSkill(input: RunSkillInput, options: SendOptions = {}): SessionRun {
+    return this.#run(() => this.#skillInput(input), options);
+  }
+
+  /** Refuses a skill for the rest of the session; it stays listed, so that the prompt stays the same. */
+  async switchSkill(name: string, enabled: boolean): Promise<void> {
+    await this.#session.claim();
+    try {
+      await this.#session.append([{ type: 'skill.switched', name, enabled }]);
+    } finally {
+      await this.#session.release();
+    }
+  }
+
+  async #skillInput(input: RunSkillInput): Promise<TurnInput> {
+    const library = await this.#wiring.library(this.#session.info.cwd);
+    const lookup = library.find(input.name);
+    if (lookup.status === 'found' && !lookup.skill.userInvocable) {
+      throw new ReasonixError('skill_refused', `the skill ${input.name} says that users cannot start it`, {
+        hint: 'ask for it in a message instead',
+      });
+    }
+    const origin = 'user';
+    if (lookup.status === 'found' && lookup.skill.runAs === 'inline') {
+      const { skill } = lookup;
+      const body = await library.load(skill);
+      await this.#wiring.recordUse(skill.name, this.id);
+      const content = await renderInline(skill, body.text, input.arguments);
+      return { origin, content, events: [{ type: 'skill.loaded', name: skill.name, hash: body.hash, via: 'user' }] };
+    }
+    const content = `/${input.name} ${input.arguments ?? ''}`.trim();
+    return { origin, content, hostCall: { id: newCallId(), name: 'run_skill', arguments: JSON.stringify(input) } };
+  }
+
+  #run(input: () => Promise<TurnInput | undefined>, options: SendOptions): SessionRun {
+    const subscribe = (listener: (observation: Observation) => void) => this.#wiring.subscribe(this.#session.id, listener);
+    return new SessionRun(this.id, this.#turn(input, options), subscribe);
+  }
+
+  async #turn(makeInput: () => Promise<TurnInput | undefined>, options: SendOptions): Promise<RunResult> {
+    const session = this.#session;
+    const { live, config } = this.#wiring;
+    const report = new RunReport(session.started, (id) => live.get(id)?.session.started);
+    const stop = this.#wiring.subscribe(session.id, (observation) => report.observe(observation));
+    try {
+      const input = await makeInput();
+      const budget = this.#budget(options.limits ?? {});
+      live.set(session.id, { session, budget, maxDepth: config.agent.max_depth });
+      const turn = await session.run(input, { budget, signal: options.signal ?? new AbortController().signal });
+      return report.result(turn, await this.#required());
+    } finally {
+      live.delete(session.id);
+      stop();
+    }
+  }
+
+  /** Limits of the call, else of the runtime, else of the configuration; spent is what a cut turn used. */
+  #budget(own: Limits): Budget {
+    const { agent } = this.#wiring.config;
+    const given = { ...this.#wiring.limits, ...own };
+    const configured: Limits = {
+      steps: agent.max_steps,
+      tokens: agent.max_tokens,
+      cost: agent.max_cost,
+      time: agent.timeout,
+      spawns: agent.max_spawns,
+    };
+    const keys = { steps: 'max_steps', tokens: 'max_tokens', cost: 'max_cost', time: 'timeout', spawns: 'max_spawns' };
+    const limits: Limits = {};
+    const setBy: Exclude<SetBy, string> = {};
+    for (const name of Object.keys(keys) as (keyof Limits)[]) {
+      limits[name] = given[name] ?? configured[name];
+      setBy[name] = given[name] === undefined ? `agent.${keys[name]}` : 'the caller';
+    }
+    const turn = this.#session.thread.turn;
+    const spent = turn && {
+      steps: turn.steps,
+      tokens: turn.usage.input + turn.usage.output + turn.childUsage.input + turn.childUsage.output,
+      cost: (turn.cost ?? 0) + (turn.childCost ?? 0),
+      spawns: turn.spawns,
+    };
+    return new Budget(limits, { setBy, ...(spent ? { spent } : {}) });
+  }
+
+  async #required(): Promise<{ names: string[]; loaded: string[] }> {
+    const { names } = await this.#wiring.required(this.#session.info);
+    return { names, loaded: names.filter((name) => this.#session.thread.loadedSkills.has(name)) };
+  }
+}
