@@ -1,0 +1,35 @@
+import { z } from 'zod';
+import { toolPrompt } from '../core/prompts.ts';
+import { oneAtATime, writeAtomically } from './atomic-write.ts';
+import { defineTool, type Tool } from './define-tool.ts';
+import { fileProblem } from './tool-problem.ts';
+import type { Workspace } from './workspace.ts';
+
+const { description } = toolPrompt('write_file');
+const input = z.object({ path: z.string(), content: z.string() });
+
+/** Creates or replaces a whole file, in UTF-8. */
+export function writeFileTool(workspace: Workspace): Tool<z.output<typeof input>> {
+  return defineTool({
+    name: 'write_file',
+    description,
+    input,
+    effects: 'write',
+    subject: ({ path }) => workspace.subject(path),
+    async execute({ path, content }, { signal }) {
+      const real = await workspace.resolveWrite(path);
+      const bytes = Buffer.from(content, 'utf8');
+      try {
+        const before = await oneAtATime(real, () => {
+          signal.throwIfAborted();
+          return writeAtomically(real, bytes, path);
+        });
+        const shown = workspace.display(real);
+        if (before === undefined) return `Created ${shown} (${bytes.length} bytes).`;
+        return `Replaced ${shown} (${bytes.length} bytes, ${before} before).`;
+      } catch (error) {
+        throw fileProblem(error, path);
+      }
+    },
+  });
+}
