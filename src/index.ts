@@ -1,0 +1,50 @@
+/**
+ * Reasonix: a runtime for agents that delegate. Start with `openRuntime`.
+ * @module
+ */
+export type { Config } from './config/config.ts';
+export { Budget, LimitReached, type LimitHit, type LimitName, type Limits } from './core/budget.ts';
+export { ReasonixError, type ErrorCode } from './core/errors.ts';
+export { eventSchema, type EventOf, type EventType, type SessionEvent, type StoredEvent, type TurnStatus } from './core/events.ts';
+export type { AssistantMessage, Message, MessageOrigin, ToolCall, ToolDefinition, ToolMessage, UserMessage } from './core/messages.ts';
+export type { Price, Usage } from './core/usage.ts';
+export type { Approval, ApprovalRequest } from './middleware/permissions.ts';
+export type {
+  GenerateOptions,
+  ModelClient,
+  ModelDelta,
+  ModelReply,
+  ModelRequest,
+  Models,
+  ProviderSettings,
+  ResolvedModel,
+} from './models/contract.ts';
+export { scriptedModel } from './models/scripted.ts';
+export { openRuntime } from './runtime/open-runtime.ts';
+export type { RuntimeOptions, SendOptions, SessionOptions } from './runtime/options.ts';
+export type { RunResult, SubagentReport } from './runtime/run-report.ts';
+export type { Runtime } from './runtime/runtime.ts';
+export type { SessionHandle } from './runtime/session-handle.ts';
+export type { SessionRun } from './runtime/session-run.ts';
+export type { SkillHandle, SkillRun, SkillRunOptions } from './runtime/skill-handle.ts';
+export {
+  defineMiddleware,
+  type Middleware,
+  type ModelCall,
+  type NextModel,
+  type NextTool,
+  type SessionInfo,
+  type SessionSetup,
+  type ToolRun,
+  type TurnOpening,
+  type TurnVerdict,
+  type TurnView,
+} from './session/middleware.ts';
+export type { Observation } from './session/session.ts';
+export { Thread } from './session/thread.ts';
+export { openLibrary } from './skills/library.ts';
+export type { Diagnostic, LibraryOptions, Skill, SkillLibrary, SkillLookup } from './skills/types.ts';
+export type { FollowableStore, Lease, ListFilter, Page, SessionStore, SessionSummary } from './store/contract.ts';
+export { memoryStore } from './store/memory.ts';
+export { openSqliteStore } from './store/sqlite.ts';
+export { defineTool, type Tool, type ToolContext, type ToolEffects, type ToolOutcome } from './tools/define-tool.ts';
