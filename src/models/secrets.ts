@@ -1,0 +1,37 @@
+/** Shapes of keys that are known to be keys, wherever they stand. */
+const KEY_SHAPES: readonly RegExp[] = [
+  /\b(?:sk|pk|rk|gsk|xai|r8|hf|fw|pplx|ghp|gho|ghu|ghs|ghr|glpat|npm|xox[abposr])[-_][A-Za-z0-9_-]{12,}/g,
+  /\bgithub_pat_[A-Za-z0-9_]{20,}/g,
+  /\bA(?:KIA|SIA)[A-Z0-9]{16}\b/g,
+  /\bAIza[A-Za-z0-9_-]{30,}/g,
+  /\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{5,}/g,
+];
+
+/** Values that follow the name of a header or field that carries a secret. */
+const LABELLED =
+  /\b((?:proxy-)?authorization|x-api-key|api[-_]?key|access[-_]?token|client[-_]?secret|password)(["']?\s*[:=]\s*["']?)((?:Bearer|Basic|Token)\s+)?[^\s"',;&}]+/gi;
+
+const BEARER = /\b(Bearer|Basic)\s+[A-Za-z0-9._~+/=-]{8,}/g;
+
+const URL_CREDENTIALS = /([a-z][a-z0-9+.-]*:\/\/)[^/\s:@]+:[^/\s@]+@/gi;
+
+const MASK = '***';
+
+/**
+ * Replaces keys, tokens and the credentials of URLs by `***`. `known` are values that are secret
+ * whatever they look like. The same text always gives the same result, and masking it again changes nothing.
+ */
+export function maskSecrets(text: string, known: readonly string[] = []): string {
+  let masked = text;
+  for (const secret of known) {
+    if (secret.length >= 4) masked = masked.replaceAll(secret, MASK);
+  }
+  masked = masked.replace(URL_CREDENTIALS, `$1${MASK}@`);
+  masked = masked.replace(
+    LABELLED,
+    (_, label: string, separator: string, scheme = '') => label + separator + scheme + MASK,
+  );
+  masked = masked.replace(BEARER, `$1 ${MASK}`);
+  for (const shape of KEY_SHAPES) masked = masked.replace(shape, MASK);
+  return masked;
+}
