@@ -234,7 +234,10 @@ export function describeStore(name: string, open: () => Promise<OpenedStore>): v
                   pending.push(appended.then(() => {}));
                 } else {
                   pending.push(
-                    appended.then(() => expect.unreachable(), (error) => expect(error).toEqual(refusal('session_busy'))),
+                    appended.then(
+                      () => expect.unreachable(),
+                      (error) => expect(error).toEqual(refusal('session_busy')),
+                    ),
                   );
                 }
                 if (wait) await Promise.all(pending);
