@@ -1,0 +1,289 @@
+import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { messageOf, ReasonixError } from '../core/errors.ts';
+import { type CacheEntry, cacheKey, expand, HeaderCache, isUnchanged, timesOf, toEntry } from './cache.ts';
+import { hashOf, quickHash, stampOf } from './hash.ts';
+import { foldName, nearestNames, normalName } from './names.ts';
+import { parseSkill } from './parse.ts';
+import { type CollapsedFile, type Definition, resolveNames, SameFiles } from './resolve.ts';
+import { type Root, resolveRoots } from './roots.ts';
+import { type FoundFile, scanRoot } from './scan.ts';
+import type {
+  Diagnostic,
+  LibraryOptions,
+  RootReport,
+  Skill,
+  SkillBody,
+  SkillChanges,
+  SkillLibrary,
+  SkillLookup,
+} from './types.ts';
+
+const LARGEST_FILE = 8 * 1024 * 1024;
+/** A scan gives way to other work after this many milliseconds. */
+const PATIENCE = 25;
+
+export interface OpenedLibrary extends SkillLibrary {
+  /** Files that are other paths or exact copies of skills in the library. */
+  readonly collapsed: readonly CollapsedFile[];
+}
+
+/** Finds and indexes the skills of all roots. Reads only what changed since the last time, in whatever process. */
+export async function openLibrary(options: LibraryOptions): Promise<OpenedLibrary> {
+  const library = new Library(options);
+  await library.refresh();
+  return library;
+}
+
+interface Index {
+  skills: readonly Skill[];
+  disabled: readonly Skill[];
+  roots: readonly RootReport[];
+  diagnostics: readonly Diagnostic[];
+  collapsed: readonly CollapsedFile[];
+}
+
+class Library implements OpenedLibrary {
+  readonly #options: LibraryOptions;
+  readonly #caches = new Map<string, HeaderCache>();
+  #index: Index = { skills: [], disabled: [], roots: [], diagnostics: [], collapsed: [] };
+  #lookup: Lookup | undefined;
+  #fingerprint: string | undefined;
+  #refreshing: Promise<unknown> = Promise.resolve();
+
+  constructor(options: LibraryOptions) {
+    this.#options = options;
+  }
+
+  get skills(): readonly Skill[] {
+    return this.#index.skills;
+  }
+
+  get disabled(): readonly Skill[] {
+    return this.#index.disabled;
+  }
+
+  get roots(): readonly RootReport[] {
+    return this.#index.roots;
+  }
+
+  get diagnostics(): readonly Diagnostic[] {
+    return this.#index.diagnostics;
+  }
+
+  get collapsed(): readonly CollapsedFile[] {
+    return this.#index.collapsed;
+  }
+
+  get fingerprint(): string {
+    this.#fingerprint ??= quickHash(this.#index.skills.flatMap((skill) => [skill.name, skill.stamp]));
+    return this.#fingerprint;
+  }
+
+  find(name: string): SkillLookup {
+    this.#lookup ??= new Lookup(this.#index.skills, this.#index.disabled);
+    return this.#lookup.find(name);
+  }
+
+  async load(skill: Skill): Promise<SkillBody> {
+    const { body } = await parseSkill(await readSkillFile(skill), { ...skill, plugin: undefined });
+    return { text: body, hash: await hashOf(body) };
+  }
+
+  /** One at a time, so that a look that starts later never ends with an older answer. */
+  refresh(): Promise<SkillChanges> {
+    const result = this.#refreshing.then(() => this.#refresh());
+    this.#refreshing = result.catch(() => undefined);
+    return result;
+  }
+
+  async #refresh(): Promise<SkillChanges> {
+    const before = this.#index.skills;
+    this.#index = await this.#build();
+    this.#lookup = undefined;
+    this.#fingerprint = undefined;
+    return changesBetween(before, this.#index.skills);
+  }
+
+  async #build(): Promise<Index> {
+    const { roots, excluded, diagnostics } = resolveRoots(this.#options);
+    const maxDepth = Math.min(6, Math.max(1, Math.trunc(this.#options.maxDepth ?? 3)));
+    const sameFiles = new SameFiles();
+    const reports: RootReport[] = [];
+    const definitions: Definition[] = [];
+    for (const root of roots) {
+      const scan = scanRoot(root, { maxDepth, excluded });
+      const files = sameFiles.leaveOut(scan.found);
+      const read = await this.#readRoot(root, files);
+      definitions.push(...read.definitions);
+      diagnostics.push(...scan.diagnostics, ...read.diagnostics);
+      reports.push({ path: root.path, scope: root.scope, status: scan.status, found: read.definitions.length });
+    }
+    const resolved = resolveNames(definitions, this.#options.disabledSkills ?? []);
+    const ofSkills = [...resolved.skills, ...resolved.disabled].flatMap((skill) => skill.diagnostics);
+    return {
+      skills: resolved.skills,
+      disabled: resolved.disabled,
+      roots: reports,
+      diagnostics: [...diagnostics, ...resolved.diagnostics, ...ofSkills],
+      collapsed: [...sameFiles.collapsed, ...resolved.collapsed],
+    };
+  }
+
+  async #readRoot(
+    root: Root,
+    files: readonly FoundFile[],
+  ): Promise<{ definitions: Definition[]; diagnostics: Diagnostic[] }> {
+    const definitions: Definition[] = [];
+    const diagnostics: Diagnostic[] = [];
+    if (root.status !== 'ok') return { definitions, diagnostics };
+    const cache = this.#cacheOf(root);
+    let resumedAt = performance.now();
+    for (const found of files) {
+      const key = cacheKey(found);
+      const entry = await currentEntry(found, root, cache.get(key));
+      if ('problem' in entry) {
+        diagnostics.push(entry.problem);
+        continue;
+      }
+      cache.keep(key, entry);
+      const definition = toDefinition(entry, found, root);
+      if (definition === undefined || (found.needsKey && !entry.hasKnownKey))
+        diagnostics.push(...whySkipped(entry, found));
+      else definitions.push(definition);
+      if (performance.now() - resumedAt > PATIENCE) {
+        await nextTurn();
+        resumedAt = performance.now();
+      }
+    }
+    cache.save();
+    return { definitions, diagnostics };
+  }
+
+  #cacheOf(root: Root): HeaderCache {
+    const key = `${root.kind}:${root.path}`;
+    let cache = this.#caches.get(key);
+    if (cache === undefined) {
+      cache = new HeaderCache(join(this.#options.reasonixHome, 'cache'), key);
+      this.#caches.set(key, cache);
+    }
+    return cache;
+  }
+}
+
+/** The entry that holds for the file as it is now: the one at hand, or a new one. */
+async function currentEntry(
+  found: FoundFile,
+  root: Root,
+  entry: CacheEntry | undefined,
+): Promise<CacheEntry | { problem: Diagnostic }> {
+  if (entry !== undefined && isUnchanged(entry, found.stat)) return entry;
+  const { file, stat } = found;
+  const problem = (code: string, message: string): { problem: Diagnostic } => ({
+    problem: { severity: 'error', code, path: file, message },
+  });
+  if (stat.size > LARGEST_FILE)
+    return problem('too-large', `skipped: ${stat.size} bytes are more than ${LARGEST_FILE}`);
+  // taken before the file is read: a change from now on must be noticed
+  const readAt = Date.now();
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(file);
+  } catch (error) {
+    return problem('unreadable', `skipped: the file cannot be read (${messageOf(error)})`);
+  }
+  if (entry !== undefined && entry.contentHash === (await hashOf(bytes))) return { ...entry, ...timesOf(stat), readAt };
+  const parsed = await parseSkill(bytes, { ...found, scope: root.scope, root: root.path });
+  return toEntry(parsed, stat, readAt);
+}
+
+function toDefinition(entry: CacheEntry, found: FoundFile, root: Root): Definition | undefined {
+  if (entry.skill === undefined) return undefined;
+  const { file, layout } = found;
+  const skill: Skill = {
+    ...expand(entry.skill),
+    scope: root.scope,
+    file,
+    folder: dirname(file),
+    root: root.path,
+    layout,
+    stamp: stampOf(file, entry.contentHash),
+    diagnostics: [...entry.diagnostics],
+    shadows: [],
+  };
+  return { skill, contentHash: entry.contentHash };
+}
+
+function whySkipped(entry: CacheEntry, found: FoundFile): Diagnostic[] {
+  if (entry.skill === undefined) return entry.diagnostics;
+  const message = 'no skill: a flat file here needs front matter with a key such as name or description';
+  return [{ severity: 'info', code: 'flat-ignored', path: found.file, message }];
+}
+
+async function readSkillFile(skill: Skill): Promise<Buffer> {
+  try {
+    return await readFile(skill.file);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const gone = code === 'ENOENT' || code === 'ENOTDIR' || code === 'EISDIR';
+    const message = gone
+      ? `skill "${skill.name}" no longer exists: ${skill.file} is gone`
+      : `skill "${skill.name}" cannot be read: ${messageOf(error)}`;
+    throw new ReasonixError(gone ? 'skill_not_found' : 'skill_invalid', message, {
+      cause: error,
+      hint: gone ? 'List the skills again, or restore the file.' : 'Check the permissions of the file.',
+    });
+  }
+}
+
+function changesBetween(before: readonly Skill[], now: readonly Skill[]): SkillChanges {
+  const old = new Map(before.map((skill) => [skill.name, skill.stamp]));
+  const current = new Map(now.map((skill) => [skill.name, skill.stamp]));
+  return {
+    added: [...current.keys()].filter((name) => !old.has(name)),
+    removed: [...old.keys()].filter((name) => !current.has(name)),
+    changed: [...current].filter(([name, stamp]) => old.has(name) && old.get(name) !== stamp).map(([name]) => name),
+  };
+}
+
+/** Names looked up exactly, then without regard to case, then as the bare name of a plugin's skill. */
+class Lookup {
+  readonly #exact = new Map<string, Skill>();
+  readonly #folded = new Map<string, Set<string>>();
+  readonly #bare = new Map<string, Set<string>>();
+  readonly #disabled = new Set<string>();
+  readonly #total: number;
+
+  constructor(skills: readonly Skill[], disabled: readonly Skill[]) {
+    this.#total = skills.length;
+    for (const skill of [...skills, ...disabled]) {
+      this.#exact.set(skill.name, skill);
+      addTo(this.#folded, foldName(skill.name), skill.name);
+      const colon = skill.name.indexOf(':');
+      if (colon > 0) addTo(this.#bare, foldName(skill.name.slice(colon + 1)), skill.name);
+    }
+    for (const { name } of disabled) this.#disabled.add(name);
+  }
+
+  find(written: string): SkillLookup {
+    const name = normalName(written);
+    if (this.#exact.has(name)) return this.#answer(name);
+    const names = this.#folded.get(foldName(name)) ?? this.#bare.get(foldName(name));
+    if (names?.size === 1) return this.#answer([...names][0]!);
+    if (names !== undefined) return { status: 'ambiguous', names: [...names] };
+    const usable = [...this.#exact.keys()].filter((each) => !this.#disabled.has(each));
+    return { status: 'unknown', nearest: nearestNames(name, usable), total: this.#total };
+  }
+
+  #answer(name: string): SkillLookup {
+    return this.#disabled.has(name) ? { status: 'disabled', name } : { status: 'found', skill: this.#exact.get(name)! };
+  }
+}
+
+function addTo(map: Map<string, Set<string>>, key: string, name: string): void {
+  const names = map.get(key);
+  if (names === undefined) map.set(key, new Set([name]));
+  else names.add(name);
+}

@@ -1,0 +1,101 @@
+const LONGEST = 64;
+/** Beyond this a name is no name any more, and is not used at all. */
+const LONGEST_USABLE = 256;
+
+const ORDINARY = /^[\p{L}\p{M}\p{N}][\p{L}\p{M}\p{N}._-]*$/u;
+const ORDINARY_OF_PLUGIN = /^[\p{L}\p{M}\p{N}][\p{L}\p{M}\p{N}._-]*(?::[\p{L}\p{M}\p{N}][\p{L}\p{M}\p{N}._-]*)+$/u;
+/** Control, format (bidi and invisible signs, tags), private, separator signs; the two joiners belong to scripts. */
+const UNUSABLE = /(?![\u200C\u200D])[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/u;
+
+/** The form in which names are kept, compared and looked up: NFC, without blanks around. */
+export const normalName = (text: string): string => text.normalize('NFC').trim();
+
+export type NameVerdict =
+  | { use: 'yes' }
+  /** Works by exactly this string, but not everywhere: `reason` completes "name …". */
+  | { use: 'odd'; reason: string }
+  | { use: 'no'; reason: string };
+
+/**
+ * Judges a name in its normal form. Names of letters, digits, `.`, `_` and `-`, at most 64 characters,
+ * are ordinary. Real libraries also hold blanks, slashes, colons and longer names: those are usable
+ * with a warning, since a name is only ever looked up in the index. Refused are names that a reader
+ * cannot see or tell apart (control, bidi and invisible signs) and relative paths.
+ */
+export function judgeName(name: string): NameVerdict {
+  if (name === '') return { use: 'no', reason: 'is empty' };
+  if (UNUSABLE.test(name) || !name.isWellFormed()) {
+    return { use: 'no', reason: 'holds control or invisible characters' };
+  }
+  if (name.split(/[/\\]/).some((part) => part === '.' || part === '..')) {
+    return { use: 'no', reason: 'is a relative path' };
+  }
+  const length = [...name].length;
+  if (length > LONGEST_USABLE) return { use: 'no', reason: `has ${length} characters` };
+  if (length > LONGEST) return { use: 'odd', reason: `has ${length} characters, more than ${LONGEST}` };
+  if (ORDINARY.test(name) || ORDINARY_OF_PLUGIN.test(name)) return { use: 'yes' };
+  return { use: 'odd', reason: 'holds characters other than letters, digits, ".", "_" and "-"' };
+}
+
+/** Whether a new skill may be given this name: the ordinary ones only. */
+export const isOrdinaryName = (name: string): boolean =>
+  name === normalName(name) && ORDINARY.test(name) && judgeName(name).use === 'yes';
+
+/** For comparisons that ignore case. */
+export const foldName = (name: string): string => normalName(name).toLowerCase();
+
+/** Order by code point, which is the same on every machine; `<` on strings is not, beyond U+FFFF. */
+export function compareCodePoints(a: string, b: string): number {
+  const length = Math.min(a.length, b.length);
+  for (let index = 0; index < length; index++) {
+    const left = a.charCodeAt(index);
+    const right = b.charCodeAt(index);
+    if (left !== right) return rank(left) - rank(right);
+  }
+  return a.length - b.length;
+}
+
+/** Surrogates stand for code points above all others of 16 bits. */
+const rank = (unit: number): number => (unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit);
+
+/** The names that look most like `name`, best first: by edit distance, a contained name first. Ties by code point. */
+export function nearestNames(name: string, names: Iterable<string>, count = 3): string[] {
+  const wanted = foldName(name).slice(0, 2 * LONGEST);
+  const best: { name: string; score: number }[] = [];
+  for (const each of names) {
+    const worst = best.length < count ? Number.POSITIVE_INFINITY : best.at(-1)!.score;
+    const score = unlikeness(wanted, foldName(each), worst);
+    if (score > worst) continue;
+    best.push({ name: each, score });
+    best.sort((a, b) => a.score - b.score || compareCodePoints(a.name, b.name));
+    best.length = Math.min(best.length, count);
+  }
+  return best.map((each) => each.name);
+}
+
+function unlikeness(wanted: string, name: string, worst: number): number {
+  const gap = Math.abs(wanted.length - name.length);
+  const contained = wanted.length > 1 && name.length > 1 && (name.includes(wanted) || wanted.includes(name));
+  if (contained) return gap / 8;
+  if (gap > worst) return Number.POSITIVE_INFINITY;
+  return editDistance(wanted, name);
+}
+
+/** Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`. */
+export function editDistance(a: string, b: string): number {
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let row = 1; row <= a.length; row++) {
+    const current = [row];
+    for (let column = 1; column <= b.length; column++) {
+      const same = a[row - 1] === b[column - 1];
+      let cost = Math.min(last[column]! + 1, current[column - 1]! + 1, last[column - 1]! + (same ? 0 : 1));
+      const swapped = row > 1 && column > 1 && a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1];
+      if (swapped) cost = Math.min(cost, beforeLast[column - 2]! + 1);
+      current.push(cost);
+    }
+    beforeLast = last;
+    last = current;
+  }
+  return last[b.length]!;
+}

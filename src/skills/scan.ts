@@ -1,0 +1,244 @@
+import type { Stats } from 'node:fs';
+import { join } from 'node:path';
+import { messageOf } from '../core/errors.ts';
+import { type Entry, listFolder, realPath, targetOf } from './folders.ts';
+import { compareCodePoints } from './names.ts';
+import { PLUGIN_FOLDER, type Plugin, readPlugin } from './plugin.ts';
+import { isExcluded, type Root } from './roots.ts';
+import type { Diagnostic, Skill } from './types.ts';
+
+/** A file that is a skill, or may be one once it is read. */
+export interface FoundFile {
+  file: string;
+  stat: Stats;
+  layout: Skill['layout'];
+  plugin?: string | undefined;
+  /** Documentation, unless a key of its front matter says otherwise. */
+  needsKey: boolean;
+  /** Folders between it and its root; the file itself counts too. */
+  depth: number;
+  /** It is a link, or was reached through one. */
+  viaLink: boolean;
+}
+
+export interface Scan {
+  /** Nearest to the root first, then by path: of two with one name the first wins. */
+  found: FoundFile[];
+  status: Root['status'];
+  diagnostics: Diagnostic[];
+}
+
+export interface ScanOptions {
+  maxDepth: number;
+  excluded: readonly string[];
+}
+
+/** Looks through one root. Reads folders and the states of files, no file but a plugin's manifest. Never throws. */
+export function scanRoot(root: Root, options: ScanOptions): Scan {
+  if (root.status !== 'ok') return { found: [], status: root.status, diagnostics: [] };
+  return new Scanner(root, options).run();
+}
+
+const SKIPPED = new Set(['node_modules', 'bower_components', '__pycache__', 'venv', 'references', 'scripts', 'assets']);
+/** Usual company of skills that is never one itself, unless its front matter says so. */
+const DOCUMENTS =
+  /^(?:readme|changelog|contributing|license|licence|security|code_of_conduct|agents|claude|gemini|notice|authors|todo)(?:[._-].*)?\.md$/i;
+const MOST_FOLDERS = 200_000;
+
+/** What holds for everything below a folder. */
+interface Context {
+  kind: Root['kind'];
+  plugin?: string | undefined;
+  depth: number;
+  real: string;
+  viaLink: boolean;
+}
+
+class Scanner {
+  readonly #root: Root;
+  readonly #options: ScanOptions;
+  readonly #found: FoundFile[] = [];
+  readonly #diagnostics: Diagnostic[] = [];
+  /** Real paths of folders that were looked into. */
+  readonly #visited = new Set<string>();
+  /** Links to folders wait until every real folder was seen, so that a real path wins over a link to it. */
+  #links: { path: string; context: Context }[] = [];
+  #tooDeep: string[] = [];
+  #status: Root['status'] = 'ok';
+
+  constructor(root: Root, options: ScanOptions) {
+    this.#root = root;
+    this.#options = options;
+  }
+
+  run(): Scan {
+    const { path, real, kind } = this.#root;
+    this.#enter(path, { kind, depth: 0, real, viaLink: false });
+    while (this.#links.length > 0) this.#followLinks();
+    this.#reportDepth();
+    this.#found.sort((a, b) => a.depth - b.depth || compareCodePoints(a.file, b.file));
+    return { found: this.#found, status: this.#status, diagnostics: this.#diagnostics };
+  }
+
+  #enter(folder: string, context: Context): void {
+    if (this.#visited.has(context.real) || isExcluded(context.real, this.#options.excluded)) return;
+    if (this.#visited.size === MOST_FOLDERS) {
+      this.#report('too-many-folders', folder, `more than ${MOST_FOLDERS} folders: the rest is not looked into`);
+    }
+    if (this.#visited.size >= MOST_FOLDERS) return;
+    this.#visited.add(context.real);
+    if (context.kind === 'skills' && context.depth > 0 && this.#takeSkillFolder(folder, context)) return;
+    const entries = this.#list(folder, context);
+    if (entries === undefined) return;
+    const plugin = entries.some((entry) => entry.name === PLUGIN_FOLDER) ? readPlugin(folder) : undefined;
+    if (plugin !== undefined) this.#enterPlugin(plugin, entries, context);
+    else if (context.kind === 'agents') this.#takeEntries(entries, context);
+    else if (this.#takeSkillFile(entries, context)) this.#takeNamedFolder(entries, 'skills', context);
+    else this.#takeEntries(entries, context);
+  }
+
+  /** The usual case needs no listing: the folder holds a `SKILL.md`. */
+  #takeSkillFolder(folder: string, context: Context): boolean {
+    const file = join(folder, 'SKILL.md');
+    const target = targetOf(file);
+    if (target.is !== 'file') return false;
+    this.#take(file, target.stat, 'folder', context, false);
+    return true;
+  }
+
+  /** `SKILL.md` in any case of letters, the exact one first. True when the folder is a skill. */
+  #takeSkillFile(entries: Entry[], context: Context): boolean {
+    const files = entries.filter((entry) => entry.name.toLowerCase() === 'skill.md');
+    for (const entry of files) if (entry.is !== 'file') this.#reportEntry(entry);
+    const [first, ...others] = files
+      .filter((entry) => entry.is === 'file')
+      .sort((a, b) => Number(b.name === 'SKILL.md') - Number(a.name === 'SKILL.md'));
+    if (first === undefined) return false;
+    if (first.name !== 'SKILL.md') {
+      this.#report(
+        'file-name-case',
+        first.path,
+        `the file is named ${first.name}; other programs expect SKILL.md`,
+        'info',
+      );
+    }
+    for (const other of others)
+      this.#report('file-ignored', other.path, `ignored: ${first.name} beside it is the skill`, 'info');
+    this.#takeEntry(first, 'folder', context, false);
+    return true;
+  }
+
+  #takeEntry(entry: Entry, layout: Skill['layout'], context: Context, needsKey: boolean): void {
+    const target = targetOf(entry.path);
+    if (target.is === 'file')
+      this.#take(entry.path, target.stat, layout, { ...context, viaLink: context.viaLink || entry.isLink }, needsKey);
+    else this.#reportEntry({ ...entry, is: 'unreadable' });
+  }
+
+  #takeNamedFolder(entries: Entry[], name: string, context: Context): void {
+    const entry = entries.find((each) => each.name === name && each.is === 'folder');
+    if (entry !== undefined) this.#descend(entry, { ...context, depth: context.depth });
+  }
+
+  #enterPlugin(plugin: Plugin, entries: Entry[], context: Context): void {
+    for (const problem of plugin.problems) this.#report('plugin', plugin.manifest, problem);
+    const inside: Context = { ...context, plugin: plugin.name };
+    if (context.kind === 'skills') this.#takeSkillFile(entries, inside);
+    for (const kind of ['skills', 'agents'] as const) {
+      for (const path of plugin[kind]) {
+        const target = targetOf(path);
+        if (target.is === 'file' && /\.md$/i.test(path)) this.#take(path, target.stat, 'agent', inside, true);
+        if (target.is === 'folder') this.#enter(path, { ...inside, kind, depth: 0, real: realPath(path) });
+      }
+    }
+  }
+
+  #takeEntries(entries: Entry[], context: Context): void {
+    for (const entry of entries) {
+      if (entry.is === 'folder') {
+        if (!isSkipped(entry.name)) this.#descend(entry, context);
+      } else if (/\.md$/i.test(entry.name) && entry.name.toLowerCase() !== 'skill.md') {
+        this.#takeFlat(entry, context);
+      } else if (entry.is !== 'file' && entry.is !== 'other' && !entry.name.startsWith('.')) {
+        this.#reportEntry(entry);
+      }
+    }
+  }
+
+  #takeFlat(entry: Entry, context: Context): void {
+    if (entry.is !== 'file') {
+      this.#reportEntry(entry);
+      return;
+    }
+    if (entry.name.startsWith('.')) return;
+    const isAgent = context.kind === 'agents';
+    const needsKey =
+      this.#root.flatNeedsKey ||
+      isAgent ||
+      context.depth > 0 ||
+      context.plugin !== undefined ||
+      DOCUMENTS.test(entry.name);
+    this.#takeEntry(entry, isAgent ? 'agent' : 'flat', context, needsKey);
+  }
+
+  #descend(entry: Entry, context: Context): void {
+    if (context.depth >= this.#options.maxDepth) {
+      this.#tooDeep.push(entry.path);
+      return;
+    }
+    const inner: Context = { ...context, depth: context.depth + 1, real: join(context.real, entry.name) };
+    if (entry.isLink) this.#links.push({ path: entry.path, context: inner });
+    else this.#enter(entry.path, inner);
+  }
+
+  #followLinks(): void {
+    const links = this.#links.sort((a, b) => a.context.depth - b.context.depth || compareCodePoints(a.path, b.path));
+    this.#links = [];
+    for (const { path, context } of links) this.#enter(path, { ...context, real: realPath(path), viaLink: true });
+  }
+
+  #take(file: string, stat: Stats, layout: Skill['layout'], context: Context, needsKey: boolean): void {
+    const { plugin, depth, viaLink } = context;
+    this.#found.push({ file, stat, layout, needsKey, depth, viaLink, ...(plugin === undefined ? {} : { plugin }) });
+  }
+
+  #list(folder: string, context: Context): Entry[] | undefined {
+    try {
+      return listFolder(folder);
+    } catch (error) {
+      if (context.depth === 0 && folder === this.#root.path) {
+        const { code } = error as NodeJS.ErrnoException;
+        this.#status = code === 'ENOENT' ? 'missing' : code === 'ENOTDIR' ? 'not-a-folder' : 'unreadable';
+      }
+      this.#report('folder-unreadable', folder, `skipped: the folder cannot be read (${messageOf(error)})`);
+      return undefined;
+    }
+  }
+
+  #reportEntry(entry: Entry): void {
+    const what = {
+      broken: ['link-broken', 'skipped: the link leads to nothing'],
+      loop: ['link-loop', 'skipped: the link leads to itself'],
+      unreadable: ['unreadable', 'skipped: it cannot be read'],
+      folder: ['not-a-file', 'skipped: it is a folder, not a file'],
+      other: ['not-a-file', 'skipped: it is no ordinary file'],
+      file: ['not-a-file', 'skipped'],
+    }[entry.is] as [string, string];
+    this.#report(what[0], entry.path, what[1]);
+  }
+
+  /** One word for all of them: a deep tree has thousands. */
+  #reportDepth(): void {
+    const [first] = this.#tooDeep;
+    if (first === undefined) return;
+    const count = this.#tooDeep.length === 1 ? 'a folder' : `${this.#tooDeep.length} folders`;
+    const message = `${count} below depth ${this.#options.maxDepth} not looked into, the first is ${first}; skills.max_depth (at most 6) reaches deeper`;
+    this.#report('depth-reached', this.#root.path, message, 'info');
+  }
+
+  #report(code: string, path: string, message: string, severity: Diagnostic['severity'] = 'warning'): void {
+    this.#diagnostics.push({ severity, code, path, message });
+  }
+}
+
+const isSkipped = (name: string): boolean => name.startsWith('.') || SKIPPED.has(name.toLowerCase());
