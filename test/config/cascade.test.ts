@@ -46,7 +46,10 @@ describe('tiers', () => {
   });
 
   test('each key comes from the highest place that sets it, with its line', async () => {
-    const user = folders.write('home/.reasonix/config.toml', 'default_model = "u"\n[agent]\nmax_depth = 1\nmax_spawns = 10\n');
+    const user = folders.write(
+      'home/.reasonix/config.toml',
+      'default_model = "u"\n[agent]\nmax_depth = 1\nmax_spawns = 10\n',
+    );
     const hidden = folders.write('project/.reasonix/config.toml', '[agent]\nmax_depth = 4\nmax_steps = 7\n');
     const project = folders.write('project/reasonix.toml', '# comment\n\n[agent]\nmax_depth = 5\n');
     const { config, sources, files } = await folders.load({ env: { REASONIX_AGENT__MAX_STEPS: '8' } });
@@ -118,7 +121,10 @@ describe('tiers', () => {
 
   test('-e takes every spelling and the last one counts', async () => {
     for (const override of ['skills.lazy=yes', 'REASONIX_SKILLS__LAZY=1', 'TOOL_SEARCHSKILLS=on']) {
-      const { config, sources } = await folders.load({ overrides: ['skills.lazy=0', override], env: { TOOL_SEARCHSKILLS: '0' } });
+      const { config, sources } = await folders.load({
+        overrides: ['skills.lazy=0', override],
+        env: { TOOL_SEARCHSKILLS: '0' },
+      });
       expect(config.skills.lazy, override).toBe(true);
       expect(sources.get('skills.lazy')?.tier).toBe('flag');
     }
@@ -182,7 +188,12 @@ kind = "openai"
     );
     const { config } = await folders.load({ overrides: ['providers.deepseek.base_url=http://127.0.0.1:9/v1'] });
     expect(config.providers.map(({ name }) => name)).toEqual(['mine', 'local', 'deepseek']);
-    expect(config.providers[0]).toEqual({ name: 'mine', kind: 'scripted', script: join(folders.project, 'rules.yaml'), models: [] });
+    expect(config.providers[0]).toEqual({
+      name: 'mine',
+      kind: 'scripted',
+      script: join(folders.project, 'rules.yaml'),
+      models: [],
+    });
     expect(config.providers[1]).toEqual({ name: 'local', kind: 'openai', models: ['m'] });
     expect(config.providers[2]?.base_url).toBe('http://127.0.0.1:9/v1');
   });
@@ -217,7 +228,10 @@ describe('B08', () => {
 
 describe('profiles', () => {
   test('lie between environment and project; tables, files, any way of choosing', async () => {
-    folders.write('project/reasonix.toml', '[skills]\nlazy = false\nmax_depth = 2\n[profiles.big]\nskills.lazy = true\n[profiles.big.skills.list]\nstyle = "names"\n');
+    folders.write(
+      'project/reasonix.toml',
+      '[skills]\nlazy = false\nmax_depth = 2\n[profiles.big]\nskills.lazy = true\n[profiles.big.skills.list]\nstyle = "names"\n',
+    );
     folders.write('home/.reasonix/profiles/big.toml', '[skills]\nlazy = false\nmax_depth = 6\n');
     folders.write('home/.reasonix/profiles/file.toml', 'default_model = "f"\n');
     for (const options of [
@@ -248,7 +262,9 @@ describe('profiles', () => {
   test('an unknown one is an error that names the nearest, or all', async () => {
     folders.write('project/reasonix.toml', '[profiles.bigger]\nskills.lazy = true\n');
     folders.write('home/.reasonix/profiles/other.toml', '');
-    expect((await folders.fault({ profile: 'biger' })).message).toMatch(/command line, --profile: .*"biger"; the nearest is bigger/);
+    expect((await folders.fault({ profile: 'biger' })).message).toMatch(
+      /command line, --profile: .*"biger"; the nearest is bigger/,
+    );
     expect((await folders.fault({ env: { REASONIX_PROFILE: 'zzzzzzzz' } })).message).toMatch(
       /environment variable REASONIX_PROFILE: .*there are: bigger, other/,
     );

@@ -33,7 +33,13 @@ describe('registry', () => {
   });
 
   test('keys with dots, quotes and any text in a segment survive being written and read', () => {
-    for (const segments of [['a'], ['a', 'b-c_1'], ['prices', 'gpt-4.1'], ['x', 'a"b\\c', 'é'], ['providers', 'a b', '']]) {
+    for (const segments of [
+      ['a'],
+      ['a', 'b-c_1'],
+      ['prices', 'gpt-4.1'],
+      ['x', 'a"b\\c', 'é'],
+      ['providers', 'a b', ''],
+    ]) {
       expect(splitKey(joinKey(segments))).toEqual(segments);
     }
     for (const bad of ['', '.', 'a.', '.a', 'a..b', 'a b', '"a', 'a."b']) expect(splitKey(bad), bad).toBeUndefined();
@@ -59,7 +65,9 @@ describe('reasonix.example.toml', () => {
     const named = new Set<string>();
     for (const statement of scanToml(uncommented)) {
       if (statement.path[0] === 'profiles' || statement.kind === 'header') continue;
-      const path = statement.path.map((segment, index) => (statement.path[0] === 'providers' && index === 1 ? '*' : segment));
+      const path = statement.path.map((segment, index) =>
+        statement.path[0] === 'providers' && index === 1 ? '*' : segment,
+      );
       if (path.at(-1) === 'name' && path.length === 3) continue;
       const real = path.map((segment) => (segment === '*' ? 'x' : segment));
       named.add(findNode(keyRoot, real)!.pattern.join('.'));
@@ -127,9 +135,15 @@ describe('values', () => {
     ['-1', undefined],
   ])('size %s', (text, expected) => expect(value(spec('bytes'), text)).toBe(expected));
 
-  test.each(['true', '1', 'on', 'yes', 'TRUE', ' Yes '])('boolean %s', (text) => expect(value(spec('boolean'), text)).toBe(true));
-  test.each(['false', '0', 'off', 'no', 'OFF'])('boolean %s', (text) => expect(value(spec('boolean'), text)).toBe(false));
-  test.each(['2', 'y', 'enabled', '-1'])('no boolean: %s', (text) => expect(value(spec('boolean'), text)).toBeUndefined());
+  test.each(['true', '1', 'on', 'yes', 'TRUE', ' Yes '])('boolean %s', (text) =>
+    expect(value(spec('boolean'), text)).toBe(true),
+  );
+  test.each(['false', '0', 'off', 'no', 'OFF'])('boolean %s', (text) =>
+    expect(value(spec('boolean'), text)).toBe(false),
+  );
+  test.each(['2', 'y', 'enabled', '-1'])('no boolean: %s', (text) =>
+    expect(value(spec('boolean'), text)).toBeUndefined(),
+  );
 
   test.each([
     ['a, b,,c ', ['a', 'b', 'c']],
@@ -146,7 +160,9 @@ describe('values', () => {
     ['1.5', undefined],
     ['0x3', undefined],
     ['three', undefined],
-  ])('whole number from 1 to 6: %s', (text, expected) => expect(value(spec('integer', { min: 1, max: 6 }), text)).toBe(expected));
+  ])('whole number from 1 to 6: %s', (text, expected) =>
+    expect(value(spec('integer', { min: 1, max: 6 }), text)).toBe(expected),
+  );
 
   test('TOML values must have the type of their key', () => {
     expect(parseTyped(spec('integer'), '3').ok).toBe(false);
