@@ -16,17 +16,23 @@ const MAX_LINE = 300;
 const MAX_BYTES = 30_000;
 const TIMEOUT = 30_000;
 
-const { description, parameters } = toolPrompt('grep');
+const { description, parameters } = toolPrompt('grep', { max: DEFAULT_MATCHES });
 const input = z.object({
   pattern: z.string().describe(parameters.pattern ?? ''),
   path: z.string().optional(),
-  glob: z.string().optional(),
+  glob: z
+    .string()
+    .optional()
+    .describe(parameters.glob ?? ''),
   ignore_case: z.boolean().optional(),
   context: z
     .number()
     .optional()
     .describe(parameters.context ?? ''),
-  max: z.number().optional(),
+  max: z
+    .number()
+    .optional()
+    .describe(parameters.max ?? ''),
 });
 type Query = z.output<typeof input>;
 

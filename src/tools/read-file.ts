@@ -22,7 +22,10 @@ const input = z.object({
     .number()
     .optional()
     .describe(parameters.offset ?? ''),
-  limit: z.number().optional(),
+  limit: z
+    .number()
+    .optional()
+    .describe(parameters.limit ?? ''),
 });
 
 /** Reads a text file, or some lines of it, as it is: no line numbers, so that `edit_file` can copy from it. */

@@ -83,8 +83,13 @@ export class Workspace {
   }
 
   /** Whether a real path lies in a folder of `readable`, where hidden and ignored files are meant to be read. */
-  isReadableExtra(real: string): Promise<boolean> {
-    return this.#within(real, this.#readable());
+  async isReadableExtra(real: string): Promise<boolean> {
+    const cwd = await this.realCwd();
+    for (const root of this.#readable()) {
+      const realRoot = await this.#realRoot(root);
+      if (realRoot !== undefined && isInside(realRoot, real) && !isInside(realRoot, cwd)) return true;
+    }
+    return false;
   }
 
   /** The working folder's real path. @throws ToolProblem when it is gone. */
