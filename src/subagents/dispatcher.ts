@@ -175,7 +175,7 @@ async function answering(work: () => Promise<ToolOutcome>): Promise<ToolOutcome>
   try {
     return await work();
   } catch (error) {
-    if (!ReasonixError.isInstance(error) || ReasonixError.isInstance(error, 'cancelled')) throw error;
+    if (!ReasonixError.isInstance(error) || error.code === 'cancelled') throw error;
     return { content: error.hint ? `${error.message}. ${error.hint}` : error.message, isError: true };
   }
 }
