@@ -80,12 +80,13 @@ function toLiteral(key: string, spec: KeySpec, value: unknown): string | undefin
   }
   if (spec.type === 'duration' || spec.type === 'bytes') {
     const text = String(value).trim();
-    return /^\d+$/.test(text) ? String(Number(text)) : JSON.stringify(text);
+    return /^\d+$/.test(text) ? String(Number(text)) : quote(text);
   }
-  return Array.isArray(parsed.value)
-    ? `[${parsed.value.map((item) => JSON.stringify(item)).join(', ')}]`
-    : JSON.stringify(parsed.value);
+  return Array.isArray(parsed.value) ? `[${parsed.value.map(quote).join(', ')}]` : quote(parsed.value);
 }
+
+/** TOML's basic strings are JSON's, but for one control character. */
+const quote = (value: unknown): string => JSON.stringify(value).replaceAll('\u007f', '\\u007f');
 
 /** The file that holds the key already, else the first there is, else a new one. */
 function targetFile(scope: SetOptions['scope'], key: readonly string[], cwd: string, reasonixHome: string): string {
@@ -141,7 +142,17 @@ function applyTo(root: Table, path: readonly string[], value: unknown): void {
   else table[path.at(-1)!] = value;
 }
 
-const plain = (table: Table): unknown => JSON.parse(JSON.stringify(table));
+/** For comparing: a table that became empty and one that is gone say the same. */
+function plain(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(plain);
+  if (typeof value !== 'object' || value === null || value instanceof Date) return value;
+  const entries = Object.entries(value).map(([name, item]) => [name, plain(item)] as const);
+  return Object.fromEntries(
+    entries.filter(
+      ([, item]) => typeof item !== 'object' || item === null || Object.keys(item).length > 0 || Array.isArray(item),
+    ),
+  );
+}
 
 const refuse = (place: Place, key: string, reason: string): ReasonixError =>
   configError([{ ...place, message: `${key} cannot be set here: ${reason}; edit the file by hand` }]);

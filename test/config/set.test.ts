@@ -68,7 +68,7 @@ describe('one line changes', () => {
     ],
     [
       'a list over several lines',
-      '[permissions]\nallow = [\n  "a", # one\n  "b",\n] # end\nask = []\n',
+      '[permissions]\nallow = [\n  "a", # it\'s one]\n  "b",\n] # end\nask = []\n',
       'permissions.allow',
       'c, shell(git *)',
       '[permissions]\nallow = ["c", "shell(git *)"] # end\nask = []\n',
@@ -111,6 +111,8 @@ describe('one line changes', () => {
       '[permissions]\n',
     ],
     ['nothing, when there is nothing to remove', '# x\n', 'skills.lazy', '', '# x\n'],
+    ['control characters', '', 'default_model', 'a\u007fb\u0001', 'default_model = "a\\u007fb\\u0001"\n'],
+    ['the last dotted key of a table', '[skills]\nlist.style = "names"\n', 'skills.list.style', '', '[skills]\n'],
     ['a SCORPIOX name', '', 'TOOL_SEARCHSKILLS', '1', '[skills]\nlazy = true\n'],
   ])('%s', async (_, before, key, value, after) => {
     folders.write('project/reasonix.toml', before);
@@ -189,6 +191,7 @@ describe('refuses, and writes nothing', () => {
       '[skills]\nlist = { include = ["a"] }\n',
       /line 2: skills.list.style cannot be set here: it is part of the value of skills.list/,
     ],
+    ['default_model', 'half \ud800', '# x\n', /the file would no longer be valid/],
     ['skills.lazy', '1', '[skills\n', /line 1: not valid TOML/],
     ['skills.lazy', '1', 'skills = 3\n', /it is part of the value of skills/],
   ])('%s = %s in %j', async (key, value, before, message) => {
@@ -210,7 +213,7 @@ const block = fc.oneof(
     '',
     'lazy = true # [skills.list]',
     'max_depth = 2',
-    'paths = [\n  "a", # "]"\n  \'b]\', # x = 1\n]',
+    "paths = [\n  \"a\", # it's ]\n  'b]', # x = 1\n]",
     'list.include = ["a=b", "#c"]',
     "disabled_skills = [\"\"\"\n[agent]\nmax_depth = 1\n\"\"\", ''''x''']",
     'required = { force = true, names = ["]}"] }',
