@@ -154,7 +154,7 @@ export const KEYS = {
   },
   'tools.web_fetch.max_bytes': {
     type: 'bytes',
-    default: 1_048_576,
+    default: 5_242_880,
     min: 1024,
     doc: 'Size of a page; what is longer is cut.',
   },

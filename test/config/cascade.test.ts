@@ -28,7 +28,7 @@ describe('tiers', () => {
       tools: {
         shell_timeout: 120_000,
         output_limit: 32_768,
-        web_fetch: { allow_private: false, max_bytes: 1_048_576, timeout: 30_000 },
+        web_fetch: { allow_private: false, max_bytes: 5_242_880, timeout: 30_000 },
       },
       permissions: { mode: 'ask', allow: [], ask: [], deny: [] },
       sandbox: { allow_write: [], forbid_read: [] },
