@@ -151,6 +151,7 @@ class EmbeddedStore implements SqliteStore {
       this.#followers.close();
       this.#pollWhile(false);
       await this.#queue.close();
+      if (this.#queue.wrote) tidy(this.#db);
       this.#db.close();
     })();
     return this.#closing;
@@ -196,5 +197,17 @@ class EmbeddedStore implements SqliteStore {
     } catch {
       return this.#seenVersion;
     }
+  }
+}
+
+/**
+ * Brings everything into the one file and empties the write-ahead log. SQLite does so when the last
+ * connection goes, but a connection stays for as long as a driver keeps its statements.
+ */
+function tidy(db: Database): void {
+  try {
+    db.exec('pragma wal_checkpoint(truncate)');
+  } catch {
+    // Somebody else is writing, and will do it.
   }
 }

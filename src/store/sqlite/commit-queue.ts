@@ -24,6 +24,7 @@ export class CommitQueue {
   #waiting: Write[] = [];
   #draining: Promise<void> | undefined;
   #closed = false;
+  #wrote = false;
 
   /** `busyTimeout` is how long a write waits for other processes, in milliseconds. */
   constructor(db: Database, busyTimeout: number) {
@@ -38,6 +39,11 @@ export class CommitQueue {
       this.#waiting.push({ work, resolve, reject });
       this.#draining ??= this.#drain();
     });
+  }
+
+  /** Whether anything was committed. */
+  get wrote(): boolean {
+    return this.#wrote;
   }
 
   /** Takes no more writes and waits for those that were asked for. */
@@ -69,6 +75,7 @@ export class CommitQueue {
     try {
       const outcomes = writes.map((write) => this.#attempt(write, writes.length > 1));
       this.#db.exec('commit');
+      this.#wrote = true;
       return outcomes;
     } catch (error) {
       this.#rollback();

@@ -26,10 +26,19 @@ const SYSTEM_FAULTS: Record<string, Fault> = {
   EISDIR: 'readonly',
 };
 
+/** SQLite's own words, for drivers that lose its code on some of their ways. */
+const WORDS: [RegExp, Fault][] = [
+  [/^database( table| schema)? is locked/, 'busy'],
+  [/^(database or disk is full|disk I\/O error)/, 'full'],
+  [/^(database disk image is malformed|file is not a database|malformed database schema)/, 'corrupt'],
+  [/^(attempt to write a readonly database|unable to open database file)/, 'readonly'],
+];
+
 export function faultOf(error: unknown): Fault | undefined {
-  if (typeof error !== 'object' || error === null) return undefined;
+  if (!(error instanceof Error)) return undefined;
   const { errcode, code } = error as { errcode?: unknown; code?: unknown };
   if (typeof errcode === 'number') return FAULTS[errcode & 0xff];
+  if (code === 'ERR_SQLITE_ERROR') return WORDS.find(([words]) => words.test(error.message))?.[1];
   return typeof code === 'string' ? SYSTEM_FAULTS[code] : undefined;
 }
 

@@ -4,7 +4,7 @@ import { LOCK_WAIT, retryWhileBusy } from './commit-queue.ts';
 import { type Database, type Driver, sqliteDriver } from './driver.ts';
 import { faultOf } from './faults.ts';
 import { replaceDamaged } from './recover.ts';
-import { migrate } from './schema.ts';
+import { checkOwnership, migrate } from './schema.ts';
 
 export interface OpenOptions {
   path: string;
@@ -40,7 +40,9 @@ async function connect(driver: Driver, { path, busyTimeout, maxPages }: OpenOpti
   const db = driver.open(path);
   try {
     await retryWhileBusy(() => {
-      db.exec(`pragma busy_timeout = ${LOCK_WAIT}; pragma journal_mode = wal`);
+      db.exec(`pragma busy_timeout = ${LOCK_WAIT}`);
+      checkOwnership(db, path);
+      db.exec('pragma journal_mode = wal');
       db.exec('pragma synchronous = full; pragma cache_size = -8000; pragma journal_size_limit = 16777216');
       if (maxPages !== undefined) db.exec(`pragma max_page_count = ${maxPages}`);
       migrate(db, path);

@@ -10,7 +10,7 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf, ReasonixError } from '../../core/errors.ts';
 import { mayBeAlive, processOwner } from '../owner.ts';
@@ -27,6 +27,9 @@ export interface Replacement {
   /** Opens `path`; throws while it is damaged. */
   connect: () => Promise<Database>;
 }
+
+/** SQLite's default, which we never change. */
+const PAGE_SIZE = 4096;
 
 /** The files of a database. */
 const SUFFIXES = ['', '-wal', '-shm'];
@@ -65,39 +68,29 @@ function moveAside(path: string): string {
   return aside;
 }
 
-/** Works on a copy, because even opening a database may change it. Returns what to say about it. */
+/** Works on copies, because even opening a database may change it. Returns what to say about it. */
 function recoverInto(db: Database, aside: string, driver: Driver): string {
   const folder = mkdtempSync(join(dirname(aside), '.recovery-'));
-  try {
-    const copy = join(folder, basename(aside));
+  const copyOf = (name: string): string => {
     for (const suffix of ['', '-wal']) {
-      if (existsSync(aside + suffix)) copyFileSync(aside + suffix, copy + suffix);
+      if (existsSync(aside + suffix)) copyFileSync(aside + suffix, join(folder, name + suffix));
     }
-    if (!isDatabase(driver, copy)) transplantFirstPage(driver, copy, join(folder, 'fresh.db'));
-    const { events, sessions } = salvage(driver, copy, db);
-    new Summaries(db).rebuildAll();
-    return events === 0
-      ? `no event of ${aside} could be read`
-      : `${events} events of ${sessions} sessions were recovered from ${aside}`;
-  } catch (error) {
-    if (faultOf(error) === 'full') throw error;
-    return `no event of ${aside} could be read (${messageOf(error)})`;
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-function isDatabase(driver: Driver, path: string): boolean {
-  const db = driver.open(path);
+    return join(folder, name);
+  };
   try {
-    // Tolerates a file that is shorter than it says it is.
-    db.exec('pragma writable_schema = on');
-    db.prepare('select 1 from events limit 1').get();
-    return true;
-  } catch (error) {
-    return faultOf(error) !== 'corrupt' && !/no such table/.test(messageOf(error));
+    let found = salvage(driver, copyOf('as-is.db'), db);
+    if (found.events === 0) {
+      const repaired = copyOf('repaired.db');
+      transplantFirstPage(driver, repaired, join(folder, 'fresh.db'));
+      found = salvage(driver, repaired, db);
+    }
+    new Summaries(db).rebuildAll();
+    if (found.events > 0) {
+      return `${found.events} events of ${found.sessions} sessions were recovered from ${aside}`;
+    }
+    return `no event of ${aside} could be read`;
   } finally {
-    db.close();
+    rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
   }
 }
 
@@ -114,7 +107,9 @@ function transplantFirstPage(driver: Driver, path: string, fresh: string): void 
   } finally {
     db.close();
   }
-  const page = readFileSync(fresh).subarray(0, 4096);
+  const page = readFileSync(fresh).subarray(0, PAGE_SIZE);
+  // No size in the header: the one of the file counts.
+  page.writeUInt32BE(0, 28);
   const file = openSync(path, 'r+');
   try {
     writeSync(file, page, 0, page.length, 0);

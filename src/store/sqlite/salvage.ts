@@ -27,6 +27,7 @@ export function salvage(driver: Driver, from: string, to: Database): { events: n
   };
   to.exec('begin immediate');
   try {
+    // Tolerates a file that is shorter than it says it is.
     source.exec('pragma writable_schema = on; pragma cell_size_check = on');
     if (!copyInOrder(source, 'asc', keep)) {
       copyInOrder(source, 'desc', keep);

@@ -53,11 +53,11 @@ const APPLICATION_ID = 0x52534e58;
  * @throws ReasonixError `store` when the file belongs to a newer version or to another program.
  */
 export function migrate(db: Database, path: string): void {
-  if (versionOf(db, path) === MIGRATIONS.length) return;
+  if (checkOwnership(db, path) === MIGRATIONS.length) return;
   db.exec('begin immediate');
   try {
     // Another process may have been faster.
-    for (const sql of MIGRATIONS.slice(versionOf(db, path))) db.exec(sql);
+    for (const sql of MIGRATIONS.slice(checkOwnership(db, path))) db.exec(sql);
     db.exec(`pragma user_version = ${MIGRATIONS.length}; pragma application_id = ${APPLICATION_ID}`);
     db.exec('commit');
   } catch (error) {
@@ -66,7 +66,8 @@ export function migrate(db: Database, path: string): void {
   }
 }
 
-function versionOf(db: Database, path: string): number {
+/** The schema's version, 0 for an empty file; throws as `migrate` does. Changes nothing. */
+export function checkOwnership(db: Database, path: string): number {
   const { user_version: version } = db.prepare('pragma user_version').get() as { user_version: number };
   const { application_id: application } = db.prepare('pragma application_id').get() as { application_id: number };
   const { tables } = db.prepare('select count(*) as tables from sqlite_schema').get() as { tables: number };
