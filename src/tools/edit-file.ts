@@ -9,21 +9,25 @@ import type { Workspace } from './workspace.ts';
 
 const MAX_BYTES = 20 * 1024 * 1024;
 
-const { description, parameters } = toolPrompt('edit_file');
-const input = z.object({
-  path: z.string(),
-  old_text: z.string().describe(parameters.old_text ?? ''),
-  new_text: z.string(),
-  replace_all: z.boolean().optional(),
-});
-type Edit = z.output<typeof input>;
+interface Edit {
+  path: string;
+  old_text: string;
+  new_text: string;
+  replace_all?: boolean | undefined;
+}
 
 /** Replaces one place of a text file, or all of them; encoding, line ends and mode stay. */
 export function editFileTool(workspace: Workspace): Tool<Edit> {
+  const { description, parameters } = toolPrompt('edit_file');
   return defineTool({
     name: 'edit_file',
     description,
-    input,
+    input: z.object({
+      path: z.string(),
+      old_text: z.string().describe(parameters.old_text ?? ''),
+      new_text: z.string(),
+      replace_all: z.boolean().optional(),
+    }),
     effects: 'write',
     subject: ({ path }) => workspace.subject(path),
     async execute(edit, { signal }) {

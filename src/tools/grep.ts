@@ -16,32 +16,38 @@ const MAX_LINE = 300;
 const MAX_BYTES = 30_000;
 const TIMEOUT = 30_000;
 
-const { description, parameters } = toolPrompt('grep', { max: DEFAULT_MATCHES });
-const input = z.object({
-  pattern: z.string().describe(parameters.pattern ?? ''),
-  path: z.string().optional(),
-  glob: z
-    .string()
-    .optional()
-    .describe(parameters.glob ?? ''),
-  ignore_case: z.boolean().optional(),
-  context: z
-    .number()
-    .optional()
-    .describe(parameters.context ?? ''),
-  max: z
-    .number()
-    .optional()
-    .describe(parameters.max ?? ''),
-});
-type Query = z.output<typeof input>;
+interface Query {
+  pattern: string;
+  path?: string | undefined;
+  glob?: string | undefined;
+  ignore_case?: boolean | undefined;
+  context?: number | undefined;
+  max?: number | undefined;
+}
 
 /** Searches file contents; answers `path:line:text`, context lines `path-line-text`. */
 export function grepTool(workspace: Workspace): Tool<Query> {
+  const { description, parameters } = toolPrompt('grep', { max: DEFAULT_MATCHES });
   return defineTool({
     name: 'grep',
     description,
-    input,
+    input: z.object({
+      pattern: z.string().describe(parameters.pattern ?? ''),
+      path: z.string().optional(),
+      glob: z
+        .string()
+        .optional()
+        .describe(parameters.glob ?? ''),
+      ignore_case: z.boolean().optional(),
+      context: z
+        .number()
+        .optional()
+        .describe(parameters.context ?? ''),
+      max: z
+        .number()
+        .optional()
+        .describe(parameters.max ?? ''),
+    }),
     effects: 'read',
     subject: ({ path }) => workspace.subject(path ?? '.'),
     async execute(query, { signal }) {

@@ -43,7 +43,7 @@ export async function httpGet(start: URL, options: GetOptions): Promise<GetResul
     const location = response.headers.location;
     if (![301, 302, 303, 307, 308].includes(status) || location === undefined) return receive(url, response, options);
     response.destroy();
-    if (!URL.canParse(location, url)) throw new ToolProblem(`${url.href} redirects to an address that is none.`);
+    if (!URL.canParse(location, url.href)) throw new ToolProblem(`${url.href} redirects to an address that is none.`);
     url = checkedUrl(new URL(location, url).href);
     options.onRedirect?.(url);
   }

@@ -11,23 +11,28 @@ const MAX_ENTRIES = 500;
 const MAX_FILES = 200_000;
 const TIMEOUT = 20_000;
 
-const { description, parameters } = toolPrompt('list_files');
-const input = z.object({
-  path: z.string().optional(),
-  glob: z.string().optional(),
-  depth: z.number().optional(),
-  all: z
-    .boolean()
-    .optional()
-    .describe(parameters.all ?? ''),
-});
+interface ListInput {
+  path?: string | undefined;
+  glob?: string | undefined;
+  depth?: number | undefined;
+  all?: boolean | undefined;
+}
 
 /** Lists the files below a folder; what is too much to list becomes folders with counts. */
-export function listFilesTool(workspace: Workspace): Tool<z.output<typeof input>> {
+export function listFilesTool(workspace: Workspace): Tool<ListInput> {
+  const { description, parameters } = toolPrompt('list_files');
   return defineTool({
     name: 'list_files',
     description,
-    input,
+    input: z.object({
+      path: z.string().optional(),
+      glob: z.string().optional(),
+      depth: z.number().optional(),
+      all: z
+        .boolean()
+        .optional()
+        .describe(parameters.all ?? ''),
+    }),
     effects: 'read',
     subject: ({ path }) => workspace.subject(path ?? '.'),
     async execute({ path = '.', glob, depth, all }, { signal }) {

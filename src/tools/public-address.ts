@@ -35,18 +35,29 @@ const SPECIAL: readonly [string, number][] = [
   ['ff00::', 8],
 ];
 
-let special: BlockList | undefined;
+type Family = 'ipv4' | 'ipv6';
+const lists = new Map<Family, BlockList>();
 
 /** Whether an address is on the public internet: not loopback, private, link-local, multicast or reserved. */
 export function isPublicAddress(address: string): boolean {
   const bare = address.replace(/%.*$/, '');
-  const family = isIP(bare);
-  if (family === 0) return false;
-  if (!special) {
-    special = new BlockList();
-    for (const [net, prefix] of SPECIAL) special.addSubnet(net, prefix, net.includes(':') ? 'ipv6' : 'ipv4');
+  const version = isIP(bare);
+  if (version === 0) return false;
+  const family = version === 6 ? 'ipv6' : 'ipv4';
+  return !specialOf(family).check(bare, family);
+}
+
+/** One list a family: in a common one the mapped addresses of IPv6 would cover all of IPv4. */
+function specialOf(family: Family): BlockList {
+  let list = lists.get(family);
+  if (!list) {
+    list = new BlockList();
+    for (const [net, prefix] of SPECIAL) {
+      if (net.includes(':') === (family === 'ipv6')) list.addSubnet(net, prefix, family);
+    }
+    lists.set(family, list);
   }
-  return !special.check(bare, family === 6 ? 'ipv6' : 'ipv4');
+  return list;
 }
 
 /** Finds the addresses of a host name. A replacement for tests and for networks with a resolver of their own. */

@@ -15,25 +15,29 @@ const MAX_LINE = 1024 * 1024;
 /** A file is read to its end to count its lines up to this size. */
 const COUNTED_BYTES = 16 * 1024 * 1024;
 
-const { description, parameters } = toolPrompt('read_file');
-const input = z.object({
-  path: z.string(),
-  offset: z
-    .number()
-    .optional()
-    .describe(parameters.offset ?? ''),
-  limit: z
-    .number()
-    .optional()
-    .describe(parameters.limit ?? ''),
-});
+interface ReadInput {
+  path: string;
+  offset?: number | undefined;
+  limit?: number | undefined;
+}
 
 /** Reads a text file, or some lines of it, as it is: no line numbers, so that `edit_file` can copy from it. */
-export function readFileTool(workspace: Workspace): Tool<z.output<typeof input>> {
+export function readFileTool(workspace: Workspace): Tool<ReadInput> {
+  const { description, parameters } = toolPrompt('read_file');
   return defineTool({
     name: 'read_file',
     description,
-    input,
+    input: z.object({
+      path: z.string(),
+      offset: z
+        .number()
+        .optional()
+        .describe(parameters.offset ?? ''),
+      limit: z
+        .number()
+        .optional()
+        .describe(parameters.limit ?? ''),
+    }),
     effects: 'read',
     subject: ({ path }) => workspace.subject(path),
     async execute({ path, offset, limit }, { signal }) {

@@ -26,12 +26,22 @@ function withoutPartialSign(bytes: Uint8Array): Uint8Array {
   return bytes;
 }
 
-/** Good GB18030 whose signs beyond ASCII are mostly common Chinese ones. */
+/** Good GB18030 whose bytes beyond ASCII come in pairs; letters with accents stand alone among ASCII ones. */
 function isChinese(sample: Uint8Array): boolean {
-  const text = new TextDecoder('gb18030').decode(sample, { stream: true });
-  const beyond = text.match(/[^\0-\x7F]/g)?.length ?? 0;
-  const chinese = text.match(/[\u3000-\u303F\u4E00-\u9FFF\uFF00-\uFFEF]/g)?.length ?? 0;
-  return !text.includes('\uFFFD') && chinese > beyond * 0.9;
+  if (new TextDecoder('gb18030').decode(sample, { stream: true }).includes('\uFFFD')) return false;
+  let paired = 0;
+  let beyond = 0;
+  let run = 0;
+  for (const byte of [...sample, 0]) {
+    if (byte >= 0xa1) {
+      run++;
+      continue;
+    }
+    beyond += run + (byte >= 0x80 ? 1 : 0);
+    if (run % 2 === 0) paired += run;
+    run = 0;
+  }
+  return paired > beyond * 0.9;
 }
 
 /** A decoder for a file in pieces, its byte order mark left out. */

@@ -15,6 +15,7 @@ export function systemCode(error: unknown): string | undefined {
 const REASONS: Record<string, string> = {
   ENOENT: 'does not exist. Find the right path with list_files.',
   ENOTDIR: 'does not exist: a part of the path is a file. Find the right path with list_files.',
+  EEXIST: 'cannot be made: a part of the path is a file.',
   EISDIR: 'is a folder. Use list_files to see what is in it.',
   EACCES: 'may not be opened: the operating system refuses it.',
   EPERM: 'may not be opened: the operating system refuses it.',

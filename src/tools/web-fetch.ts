@@ -23,16 +23,18 @@ export interface WebFetchOptions {
 
 const MAX_TEXT = 400_000;
 
-const { description } = toolPrompt('web_fetch');
-const input = z.object({ url: z.string() });
+interface FetchInput {
+  url: string;
+}
 
 /** Fetches a page from the public internet as readable text. Sends no cookies and no credentials. */
-export function webFetchTool(options: WebFetchOptions = {}): Tool<z.output<typeof input>> {
+export function webFetchTool(options: WebFetchOptions = {}): Tool<FetchInput> {
   const { allowPrivate = false, maxBytes = 5 * 1024 * 1024, timeout = 30_000, resolve, onRedirect } = options;
+  const { description } = toolPrompt('web_fetch');
   return defineTool({
     name: 'web_fetch',
     description,
-    input,
+    input: z.object({ url: z.string() }),
     effects: 'read',
     subject: ({ url }) => (URL.canParse(url) ? new URL(url).href : url),
     async execute({ url }, { signal }) {

@@ -65,7 +65,7 @@ export class Workspace {
 
   /** The real path of something that may be read. @throws ToolProblem when it may not, or does not exist. */
   async resolveRead(path: string): Promise<string> {
-    const { real, exists } = await this.#locate(path);
+    const { real, exists } = await this.#locate(path, 'read');
     if (!(await this.#within(real, [this.cwd, ...this.#allowWrite])) && !(await this.#within(real, this.#readable()))) {
       throw this.#outside(path, 'read');
     }
@@ -76,7 +76,7 @@ export class Workspace {
 
   /** The real path of something that may be written, whether or not it exists. @throws ToolProblem */
   async resolveWrite(path: string): Promise<string> {
-    const { real } = await this.#locate(path);
+    const { real } = await this.#locate(path, 'write');
     if (!(await this.#within(real, [this.cwd, ...this.#allowWrite]))) throw this.#outside(path, 'write');
     this.#refuseForbidden(path, real);
     return real;
@@ -143,10 +143,10 @@ export class Workspace {
     }
   }
 
-  async #locate(path: string): Promise<{ real: string; exists: boolean }> {
+  async #locate(path: string, verb: 'read' | 'write'): Promise<{ real: string; exists: boolean }> {
     if (path.includes('\0')) throw new ToolProblem('A path cannot hold a NUL character.');
     if (sep === '/' ? /^[A-Za-z]:[\\/]/.test(path) : /^.[^:]*:.*:|^[^:]{2,}:/.test(path)) {
-      throw this.#outside(path, 'read');
+      throw this.#outside(path, verb);
     }
     await this.realCwd();
     for (const root of this.#forbidden) await this.#realRoot(this.absolute(root));

@@ -5,15 +5,18 @@ import { defineTool, type Tool } from './define-tool.ts';
 import { fileProblem } from './tool-problem.ts';
 import type { Workspace } from './workspace.ts';
 
-const { description } = toolPrompt('write_file');
-const input = z.object({ path: z.string(), content: z.string() });
+interface WriteInput {
+  path: string;
+  content: string;
+}
 
 /** Creates or replaces a whole file, in UTF-8. */
-export function writeFileTool(workspace: Workspace): Tool<z.output<typeof input>> {
+export function writeFileTool(workspace: Workspace): Tool<WriteInput> {
+  const { description } = toolPrompt('write_file');
   return defineTool({
     name: 'write_file',
     description,
-    input,
+    input: z.object({ path: z.string(), content: z.string() }),
     effects: 'write',
     subject: ({ path }) => workspace.subject(path),
     async execute({ path, content }, { signal }) {
