@@ -52,6 +52,7 @@ export interface ProviderSettings {
   name: string;
   kind: 'openai' | 'anthropic' | 'scripted';
   base_url?: string | undefined;
+  /** The first is the provider's default. `*`, or an empty list, accepts any other name, too. */
   models: string[];
   /** Name of the environment variable that holds the key. */
   api_key_env?: string | undefined;

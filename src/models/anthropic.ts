@@ -1,0 +1,95 @@
+import type Anthropic from '@anthropic-ai/sdk';
+import type { MessageParam } from '@anthropic-ai/sdk/resources/messages/messages';
+import { toAnthropicBody } from './anthropic-body.ts';
+import { MessagesCollector } from './anthropic-stream.ts';
+import type { GenerateOptions, ModelClient, ModelReply, ModelRequest } from './contract.ts';
+import { cancelledError, providerError } from './provider-error.ts';
+import { DEFAULT_IDLE_TIMEOUT, Watch, watchedFetch } from './watched-fetch.ts';
+import { secretsOf, type WireOptions } from './wire.ts';
+
+const OWN_URL = 'https://api.anthropic.com';
+
+/** A turn that pauses so often does not come to an end by itself. */
+const MAX_PAUSES = 10;
+
+/** Anthropic's messages API, or a server that speaks like it. One call is one attempt. */
+export function anthropicClient(options: WireOptions): ModelClient {
+  return new MessagesClient(options);
+}
+
+class MessagesClient implements ModelClient {
+  readonly provider: string;
+  readonly #options: WireOptions;
+  #sdk: Promise<Anthropic> | undefined;
+
+  constructor(options: WireOptions) {
+    this.provider = options.name;
+    this.#options = options;
+  }
+
+  async generate(request: ModelRequest, { signal, onDelta }: GenerateOptions): Promise<ModelReply> {
+    if (signal.aborted) throw cancelledError(signal);
+    const { name, baseUrl, keyVariable, maxOutputTokens, idleTimeout = DEFAULT_IDLE_TIMEOUT } = this.#options;
+    const collector = new MessagesCollector();
+    const watch = new Watch(signal, idleTimeout);
+    try {
+      const sdk = await this.#load();
+      const body = toAnthropicBody(request, { maxOutputTokens });
+      const { messages } = body;
+      for (let pauses = 0; ; pauses++) {
+        const stream = await sdk.messages.create(body, { signal: watch.signal, fetchOptions: watch.fetchOptions });
+        for await (const event of stream) {
+          for (const delta of collector.add(event)) onDelta?.(delta);
+        }
+        if (signal.aborted) throw cancelledError(signal, collector.text);
+        if (watch.silent) throw watch.silent;
+        if (!collector.endPart() || pauses === MAX_PAUSES) return collector.reply(request);
+        body.messages = [...messages, { role: 'assistant', content: collector.content } as unknown as MessageParam];
+      }
+    } catch (error) {
+      if (signal.aborted) throw cancelledError(signal, collector.text);
+      throw providerError(watch.silent ?? error, {
+        provider: name,
+        model: request.model,
+        keyVariable,
+        baseUrl,
+        secrets: secretsOf(this.#options),
+        partialText: collector.text,
+      });
+    } finally {
+      watch.end();
+    }
+  }
+
+  #load(): Promise<Anthropic> {
+    this.#sdk ??= this.#create();
+    return this.#sdk;
+  }
+
+  async #create(): Promise<Anthropic> {
+    const { default: Client } = await import('@anthropic-ai/sdk');
+    const { baseUrl, apiKey, headers } = this.#options;
+    return new Client({
+      baseURL: sdkUrl(baseUrl),
+      apiKey: apiKey ?? 'none',
+      authToken: null,
+      defaultHeaders: { ...keyHeaders(apiKey, baseUrl), ...headers },
+      fetch: watchedFetch,
+      maxRetries: 0,
+      // Silence is watched by ourselves, to the byte.
+      timeout: 2 ** 31 - 1,
+      logLevel: 'off',
+    });
+  }
+}
+
+/** The SDK adds `/v1/messages` itself; people write the URL with `/v1` as for the other wire. */
+function sdkUrl(baseUrl: string | undefined): string {
+  return (baseUrl ?? OWN_URL).replace(/\/+$/, '').replace(/\/v1$/, '');
+}
+
+/** Servers that speak like Anthropic's expect the key in the header that has always been its. */
+function keyHeaders(apiKey: string | undefined, baseUrl: string | undefined): Record<string, string | null> {
+  if (apiKey === undefined) return { Authorization: null };
+  return baseUrl === undefined || sdkUrl(baseUrl) === OWN_URL ? {} : { 'x-api-key': apiKey };
+}

@@ -1,0 +1,59 @@
+import type { Message } from '../core/messages.ts';
+import { prompt } from '../core/prompts.ts';
+import { wellFormed } from '../core/text.ts';
+import { pairCalls } from './pair-calls.ts';
+
+/**
+ * The history that a wire may send: calls and results paired, only well-formed Unicode, no message
+ * without content. Each message is treated by itself, so that a longer history extends a shorter one.
+ */
+export function sendableHistory(messages: readonly Message[]): Message[] {
+  return pairCalls(messages).filter(hasContent).map(clean);
+}
+
+/** An empty reply is nudged for; the reply itself says nothing and providers refuse it. */
+function hasContent(message: Message): boolean {
+  return message.role !== 'assistant' || message.toolCalls.length > 0 || message.text.trim() !== '';
+}
+
+function clean(message: Message): Message {
+  if (message.role === 'user') {
+    const blank = message.content.trim() === '';
+    return { ...message, content: blank ? prompt('empty-message') : wellFormed(message.content) };
+  }
+  if (message.role === 'tool') return { ...message, content: wellFormed(message.content) };
+  return {
+    ...message,
+    text: wellFormed(message.text),
+    ...(message.reasoning === undefined ? {} : { reasoning: wellFormed(message.reasoning) }),
+    toolCalls: message.toolCalls.map((call) => ({ ...call, arguments: wellFormed(call.arguments) })),
+  };
+}
+
+/**
+ * The arguments of a call as an object. Servers parse what they are sent back, and some fail for good
+ * on a text that is none, so that a call that was answered with "bad arguments" must not stay as it was.
+ */
+export function argumentsObject(text: string): Record<string, unknown> {
+  const value = parsed(text);
+  const unwrapped = typeof value === 'string' ? parsed(value) : value;
+  if (typeof unwrapped === 'object' && unwrapped !== null && !Array.isArray(unwrapped)) {
+    return unwrapped as Record<string, unknown>;
+  }
+  return text.trim() === '' || unwrapped === null ? {} : { input: text };
+}
+
+/** Like `argumentsObject`, as text; a text that is an object already stays as the model wrote it. */
+export function argumentsText(text: string): string {
+  const value = parsed(text);
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isObject ? text : JSON.stringify(argumentsObject(text));
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,222 @@
+import { resolve as resolvePath } from 'node:path';
+import { ReasonixError } from '../core/errors.ts';
+import { sharedBackoff } from './backoff.ts';
+import { systemClock } from './clock.ts';
+import type { ModelClient, Models, ProviderSettings, ResolvedModel } from './contract.ts';
+import { dialectOf } from './dialects.ts';
+import { nearest } from './nearest.ts';
+import { priceOf } from './prices.ts';
+import { type RetryOptions, withRetry } from './retry.ts';
+import { secretsOf, type WireOptions } from './wire.ts';
+
+/** Tokens of a context window that nobody gave. */
+export const DEFAULT_CONTEXT_WINDOW = 128_000;
+
+/** In `models`: any other name is accepted, too. A provider without a list accepts any. */
+const ANY = '*';
+
+export interface ModelsOptions {
+  providers: readonly ProviderSettings[];
+  /** What `resolve()` finds; default the first provider's first model. */
+  defaultModel?: string | undefined;
+  env?: Readonly<Record<string, string | undefined>> | undefined;
+  /** Folder that relative `script` paths start from; default the current one. */
+  cwd?: string | undefined;
+  retry?: Omit<RetryOptions, 'backoff'> | undefined;
+  /** Milliseconds without a byte after which a stream is given up; default 300,000. */
+  idleTimeout?: number | undefined;
+}
+
+/** The models of a list of providers. Each provider is built once, when it is first asked. */
+export function createModels(options: ModelsOptions): Models {
+  return new ProviderModels(options);
+}
+
+/** Models for one client that exists already, under any name: a scripted model in a test. */
+export function modelsOf(
+  client: ModelClient,
+  options: { model?: string; contextWindow?: number | undefined; retry?: RetryOptions | undefined } = {},
+): Models {
+  const { model = client.provider, contextWindow = DEFAULT_CONTEXT_WINDOW } = options;
+  const retrying = withRetry(client, options.retry);
+  return {
+    resolve: async (name = model) => ({
+      client: retrying,
+      provider: client.provider,
+      model: name.startsWith(`${client.provider}/`) ? name.slice(client.provider.length + 1) : name,
+      contextWindow,
+      price: undefined,
+    }),
+  };
+}
+
+class ProviderModels implements Models {
+  readonly #options: ModelsOptions;
+  readonly #clients = new Map<string, Promise<ModelClient>>();
+
+  constructor(options: ModelsOptions) {
+    this.#options = options;
+  }
+
+  async resolve(name?: string): Promise<ResolvedModel> {
+    const { settings, model } = this.#find(name || this.#options.defaultModel || undefined);
+    return {
+      client: await this.#client(settings),
+      provider: settings.name,
+      model,
+      contextWindow: settings.context_window ?? DEFAULT_CONTEXT_WINDOW,
+      price: priceOf(settings, model),
+    };
+  }
+
+  #find(name: string | undefined): { settings: ProviderSettings; model: string } {
+    const { providers } = this.#options;
+    const [first] = providers;
+    if (!first) {
+      throw new ReasonixError('config', 'no provider is configured', {
+        hint: 'add a [[providers]] entry to reasonix.toml, or set ANTHROPIC_API_KEY or OPENAI_API_KEY',
+      });
+    }
+    if (name === undefined) return { settings: first, model: firstModel(first) };
+    const found = byQualifiedName(name, providers) ?? byModel(name, providers) ?? byProvider(name, providers);
+    if (found) return found;
+    const open = providers.filter(acceptsAny);
+    if (open.length === 1 && open[0]) return { settings: open[0], model: name };
+    throw notFound(name, providers);
+  }
+
+  #client(settings: ProviderSettings): Promise<ModelClient> {
+    let client = this.#clients.get(settings.name);
+    if (!client) {
+      client = this.#build(settings);
+      this.#clients.set(settings.name, client);
+      client.catch(() => this.#clients.delete(settings.name));
+    }
+    return client;
+  }
+
+  async #build(settings: ProviderSettings): Promise<ModelClient> {
+    const { retry = {}, idleTimeout } = this.#options;
+    const clock = retry.clock ?? systemClock;
+    if (settings.kind === 'scripted') {
+      const client = await loadScripted(settings, { cwd: this.#options.cwd, idleTimeout });
+      return withRetry(client, { ...retry, backoff: undefined });
+    }
+    const wire = this.#wire(settings);
+    const client =
+      settings.kind === 'openai'
+        ? (await import('./openai.ts')).openaiClient(wire)
+        : (await import('./anthropic.ts')).anthropicClient(wire);
+    const server = `${settings.kind} ${settings.base_url ?? ''}`;
+    return withRetry(client, {
+      ...retry,
+      backoff: sharedBackoff(server, wire.apiKey, clock),
+      secrets: secretsOf(wire),
+      keyVariable: wire.keyVariable,
+      baseUrl: wire.baseUrl,
+    });
+  }
+
+  #wire(settings: ProviderSettings): WireOptions {
+    const keyVariable = keyVariableOf(settings);
+    const apiKey = keyVariable === undefined ? undefined : this.#options.env?.[keyVariable]?.trim() || undefined;
+    if (keyVariable !== undefined && apiKey === undefined) {
+      throw new ReasonixError('provider_auth', `the provider ${settings.name} has no key: ${keyVariable} is not set`, {
+        hint: `set ${keyVariable} in the environment, or name another variable as api_key_env`,
+        details: { provider: settings.name, variable: keyVariable, retryable: false },
+      });
+    }
+    return {
+      name: settings.name,
+      baseUrl: settings.base_url,
+      apiKey,
+      keyVariable,
+      headers: settings.headers,
+      maxOutputTokens: settings.max_output_tokens,
+      idleTimeout: this.#options.idleTimeout,
+    };
+  }
+}
+
+/** The variable that holds the key; a server that nobody knows needs none unless one is named. */
+export function keyVariableOf(settings: ProviderSettings): string | undefined {
+  if (settings.api_key_env) return settings.api_key_env;
+  if (settings.kind === 'scripted') return undefined;
+  if (settings.kind === 'anthropic') {
+    const isOwn = settings.base_url === undefined || /\banthropic\.com\b/.test(settings.base_url);
+    return isOwn ? 'ANTHROPIC_API_KEY' : undefined;
+  }
+  const host = settings.base_url === undefined ? 'openai' : '';
+  return dialectOf({ name: host, baseUrl: settings.base_url }).keyVariable;
+}
+
+async function loadScripted(
+  settings: ProviderSettings,
+  options: { cwd: string | undefined; idleTimeout: number | undefined },
+): Promise<ModelClient> {
+  if (!settings.script) {
+    throw new ReasonixError('config', `the provider ${settings.name} is scripted and names no script`, {
+      hint: 'set `script` to the path of a YAML file of rules',
+    });
+  }
+  const { loadScript } = await import('./scripted.ts');
+  const path = resolvePath(options.cwd ?? '', settings.script);
+  return loadScript(path, { provider: settings.name, idleTimeout: options.idleTimeout });
+}
+
+const listed = (settings: ProviderSettings): string[] => settings.models.filter((model) => model !== ANY);
+
+const acceptsAny = (settings: ProviderSettings): boolean =>
+  settings.models.length === 0 || settings.models.includes(ANY);
+
+function firstModel(settings: ProviderSettings): string {
+  const [first] = listed(settings);
+  if (first !== undefined) return first;
+  if (settings.kind === 'scripted') return settings.name;
+  throw new ReasonixError(
+    'model_not_found',
+    `the provider ${settings.name} lists no models, so that it has no first one`,
+    {
+      hint: `name one as ${settings.name}/MODEL, or list it in models`,
+    },
+  );
+}
+
+type Found = { settings: ProviderSettings; model: string } | undefined;
+
+/** `provider/model`; a model's own name may have slashes. */
+function byQualifiedName(name: string, providers: readonly ProviderSettings[]): Found {
+  for (const settings of providers) {
+    if (!name.startsWith(`${settings.name}/`)) continue;
+    const model = name.slice(settings.name.length + 1);
+    if (model !== '' && (acceptsAny(settings) || settings.models.includes(model))) return { settings, model };
+  }
+  return undefined;
+}
+
+/** A model that a provider lists; without an exact match, the only one that differs in case alone. */
+function byModel(name: string, providers: readonly ProviderSettings[]): Found {
+  const all = providers.flatMap((settings) => listed(settings).map((model) => ({ settings, model })));
+  const exact = all.find(({ model }) => model === name);
+  if (exact) return exact;
+  const alike = all.filter(({ model }) => model.toLowerCase() === name.toLowerCase());
+  return alike.length === 1 ? alike[0] : undefined;
+}
+
+function byProvider(name: string, providers: readonly ProviderSettings[]): Found {
+  const settings = providers.find((each) => each.name === name);
+  return settings && { settings, model: firstModel(settings) };
+}
+
+function notFound(name: string, providers: readonly ProviderSettings[]): ReasonixError {
+  const names = providers.flatMap((settings) => listed(settings).map((model) => `${settings.name}/${model}`));
+  const near = nearest(name, [...new Set(names)]);
+  const hint =
+    near.length > 0
+      ? `did you mean ${near.join(', ')}? There are ${names.length} models in ${providers.length} providers`
+      : `the providers are ${providers.map((settings) => settings.name).join(', ')}; name a model as PROVIDER/MODEL`;
+  return new ReasonixError('model_not_found', `no model ${JSON.stringify(name)} is configured`, {
+    hint,
+    details: { near },
+  });
+}

@@ -1,0 +1,169 @@
+import { newCallId } from '../core/ids.ts';
+import type { ToolCall } from '../core/messages.ts';
+import { wellFormed } from '../core/text.ts';
+import type { Usage } from '../core/usage.ts';
+import type { ModelDelta, ModelReply, ModelRequest } from './contract.ts';
+import { estimateUsage } from './estimate.ts';
+import type { ChatState } from './openai-body.ts';
+import { CutStream } from './provider-error.ts';
+
+/** A chunk as servers really send it: any field may be absent, null or of a dialect. */
+interface ChatChunk {
+  model?: string | null;
+  usage?: ChatUsage | null;
+  choices?: ({ delta?: ChatDelta | null; finish_reason?: string | null } | null)[] | null;
+}
+
+interface ChatDelta {
+  content?: string | null;
+  refusal?: string | null;
+  reasoning_content?: string | null;
+  reasoning?: string | null;
+  reasoning_details?: unknown[] | null;
+  tool_calls?: (ChatCallDelta | null)[] | null;
+}
+
+interface ChatCallDelta {
+  index?: number | null;
+  id?: string | null;
+  function?: { name?: string | null; arguments?: string | null } | null;
+}
+
+interface ChatUsage {
+  prompt_tokens?: number | null;
+  completion_tokens?: number | null;
+  prompt_tokens_details?: { cached_tokens?: number | null; cache_write_tokens?: number | null } | null;
+  completion_tokens_details?: { reasoning_tokens?: number | null } | null;
+  /** DeepSeek's. */
+  prompt_cache_hit_tokens?: number | null;
+}
+
+/** The parts of a streamed answer, put together. */
+export class ChatCollector {
+  text = '';
+  #reasoning = '';
+  #reasoningField: string | undefined;
+  readonly #reasoningDetails: unknown[] = [];
+  readonly #calls: { slot: number; id: string; name: string; arguments: string }[] = [];
+  #usage: ChatUsage | undefined;
+  #model = '';
+  #finishReason: string | undefined;
+
+  /** Takes a chunk in; returns what a viewer may be shown of it. */
+  add(chunk: unknown): ModelDelta[] {
+    const { model, usage, choices } = (chunk ?? {}) as ChatChunk;
+    if (model) this.#model = model;
+    if (usage) this.#usage = usage;
+    const [choice] = choices ?? [];
+    if (choice?.finish_reason) this.#finishReason = choice.finish_reason;
+    return choice?.delta ? this.#addDelta(choice.delta) : [];
+  }
+
+  /** @throws CutStream when the stream ended before the answer did. */
+  reply(request: ModelRequest): ModelReply {
+    if (this.#finishReason === undefined) throw new CutStream();
+    const text = wellFormed(this.text);
+    const reasoning = this.#reasoning === '' ? undefined : wellFormed(this.#reasoning);
+    const toolCalls = this.#toolCalls();
+    const state = this.#state();
+    return {
+      text,
+      ...(reasoning === undefined ? {} : { reasoning }),
+      toolCalls,
+      ...(state ? { providerState: state } : {}),
+      usage: this.#usage ? chatUsage(this.#usage) : estimateUsage(request, { text, reasoning, toolCalls }),
+      model: this.#model || request.model,
+      finishReason: this.#finishReason,
+    };
+  }
+
+  #addDelta(delta: ChatDelta): ModelDelta[] {
+    const deltas: ModelDelta[] = [];
+    const text = delta.content || delta.refusal;
+    for (const field of ['reasoning_content', 'reasoning'] as const) {
+      const piece = delta[field];
+      if (typeof piece !== 'string' || piece === '') continue;
+      this.#reasoningField ??= field;
+      if (field !== this.#reasoningField) continue;
+      this.#reasoning += piece;
+      deltas.push({ type: 'reasoning', text: piece });
+    }
+    if (delta.reasoning_details) this.#reasoningDetails.push(...delta.reasoning_details);
+    if (typeof text === 'string' && text !== '') {
+      this.text += text;
+      deltas.push({ type: 'text', text });
+    }
+    for (const call of delta.tool_calls ?? []) if (call) this.#addCall(call);
+    return deltas;
+  }
+
+  /**
+   * Pieces of a call belong together by their index. Some servers leave it out, or give every call of
+   * a step the index 0: a piece with a new id and a name then begins another call.
+   */
+  #addCall(piece: ChatCallDelta): void {
+    const id = piece.id ?? '';
+    const name = piece.function?.name ?? '';
+    const last = this.#calls.at(-1);
+    let call = typeof piece.index === 'number' ? this.#calls.findLast(({ slot }) => slot === piece.index) : undefined;
+    if (typeof piece.index !== 'number') call = id === '' ? last : this.#calls.find((each) => each.id === id);
+    const isOther = call !== undefined && name !== '' && id !== '' && call.id !== '' && id !== call.id;
+    if (!call || isOther) {
+      call = { slot: piece.index ?? this.#calls.length, id, name: '', arguments: '' };
+      this.#calls.push(call);
+    }
+    if (call.id === '') call.id = id;
+    if (call.name === '') call.name = name;
+    call.arguments += piece.function?.arguments ?? '';
+  }
+
+  #toolCalls(): ToolCall[] {
+    const used = new Set<string>();
+    return [...this.#calls]
+      .sort((left, right) => left.slot - right.slot)
+      .filter((call) => call.name !== '')
+      .map((call) => {
+        const id = call.id === '' || used.has(call.id) ? newCallId() : call.id;
+        used.add(id);
+        return { id, name: call.name, arguments: wellFormed(call.arguments) };
+      });
+  }
+
+  #state(): ChatState | undefined {
+    const details = mergeDetails(this.#reasoningDetails);
+    if (this.#reasoningField === undefined && details.length === 0) return undefined;
+    return {
+      wire: 'chat',
+      ...(this.#reasoningField === undefined ? {} : { reasoningField: this.#reasoningField }),
+      ...(details.length === 0 ? {} : { reasoningDetails: details }),
+    };
+  }
+}
+
+/** OpenRouter streams a block in pieces with the same index; texts are joined, the rest is the newest. */
+function mergeDetails(pieces: readonly unknown[]): unknown[] {
+  const merged: Record<string, unknown>[] = [];
+  for (const piece of pieces as Record<string, unknown>[]) {
+    const before = merged.at(-1);
+    if (!before || before.index === undefined || before.index !== piece.index || before.type !== piece.type) {
+      merged.push({ ...piece });
+      continue;
+    }
+    for (const [key, value] of Object.entries(piece)) {
+      const isText = (key === 'text' || key === 'summary' || key === 'data') && typeof before[key] === 'string';
+      if (isText) before[key] = `${before[key]}${value ?? ''}`;
+      else if (value !== null && value !== undefined) before[key] = value;
+    }
+  }
+  return merged;
+}
+
+export function chatUsage(usage: ChatUsage): Usage {
+  return {
+    input: usage.prompt_tokens ?? 0,
+    output: usage.completion_tokens ?? 0,
+    cache_read: usage.prompt_tokens_details?.cached_tokens ?? usage.prompt_cache_hit_tokens ?? 0,
+    cache_write: usage.prompt_tokens_details?.cache_write_tokens ?? 0,
+    reasoning: usage.completion_tokens_details?.reasoning_tokens ?? 0,
+  };
+}

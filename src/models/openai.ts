@@ -1,0 +1,82 @@
+import type OpenAI from 'openai';
+import type { GenerateOptions, ModelClient, ModelReply, ModelRequest } from './contract.ts';
+import { dialectOf } from './dialects.ts';
+import { toOpenAIBody } from './openai-body.ts';
+import { ChatCollector } from './openai-stream.ts';
+import { cancelledError, providerError } from './provider-error.ts';
+import { DEFAULT_IDLE_TIMEOUT, Watch, watchedFetch } from './watched-fetch.ts';
+import { secretsOf, type WireOptions } from './wire.ts';
+
+/** Chat completions, of OpenAI or any server that speaks like it. One call is one attempt. */
+export function openaiClient(options: WireOptions): ModelClient {
+  return new ChatClient(options);
+}
+
+class ChatClient implements ModelClient {
+  readonly provider: string;
+  readonly #options: WireOptions;
+  #sdk: Promise<OpenAI> | undefined;
+
+  constructor(options: WireOptions) {
+    this.provider = options.name;
+    this.#options = options;
+  }
+
+  async generate(request: ModelRequest, { signal, onDelta }: GenerateOptions): Promise<ModelReply> {
+    if (signal.aborted) throw cancelledError(signal);
+    const { name, baseUrl, keyVariable, maxOutputTokens, idleTimeout = DEFAULT_IDLE_TIMEOUT } = this.#options;
+    const collector = new ChatCollector();
+    const watch = new Watch(signal, idleTimeout);
+    try {
+      const dialect = dialectOf({ name, baseUrl, model: request.model });
+      const sdk = await this.#load();
+      const body = toOpenAIBody(request, { dialect, maxOutputTokens });
+      const stream = await sdk.chat.completions.create(body, {
+        signal: watch.signal,
+        fetchOptions: watch.fetchOptions,
+      });
+      for await (const chunk of stream) {
+        for (const delta of collector.add(chunk)) onDelta?.(delta);
+      }
+      if (signal.aborted) throw cancelledError(signal, collector.text);
+      if (watch.silent) throw watch.silent;
+      return collector.reply(request);
+    } catch (error) {
+      if (signal.aborted) throw cancelledError(signal, collector.text);
+      throw providerError(watch.silent ?? error, {
+        provider: name,
+        model: request.model,
+        keyVariable,
+        baseUrl,
+        secrets: secretsOf(this.#options),
+        partialText: collector.text,
+      });
+    } finally {
+      watch.end();
+    }
+  }
+
+  #load(): Promise<OpenAI> {
+    this.#sdk ??= this.#create();
+    return this.#sdk;
+  }
+
+  async #create(): Promise<OpenAI> {
+    const { default: Client } = await import('openai');
+    const { baseUrl, apiKey, headers, name } = this.#options;
+    return new Client({
+      baseURL: baseUrl ?? 'https://api.openai.com/v1',
+      // A server without keys gets no header; the SDK wants a value all the same.
+      apiKey: apiKey ?? 'none',
+      defaultHeaders: { ...(apiKey === undefined ? { Authorization: null } : {}), ...headers },
+      // What the environment says of OpenAI is not for other servers.
+      ...(dialectOf({ name, baseUrl }).name === 'openai' ? {} : { organization: null, project: null }),
+      adminAPIKey: null,
+      fetch: watchedFetch,
+      maxRetries: 0,
+      // Silence is watched by ourselves, to the byte.
+      timeout: 2 ** 31 - 1,
+      logLevel: 'off',
+    });
+  }
+}

@@ -1,0 +1,19 @@
+/** What a wire needs to know of its provider. */
+export interface WireOptions {
+  /** The provider's name, for errors and dialects. */
+  name: string;
+  baseUrl?: string | undefined;
+  apiKey?: string | undefined;
+  /** Variable that the key came from, for the hint of a refused key. */
+  keyVariable?: string | undefined;
+  headers?: Record<string, string> | undefined;
+  /** Tokens of an answer, when a request names no limit. */
+  maxOutputTokens?: number | undefined;
+  /** Milliseconds without a byte after which a stream is given up; default 300,000. */
+  idleTimeout?: number | undefined;
+}
+
+/** Values that must never appear in an error: the key, and every header that the user set. */
+export function secretsOf({ apiKey, headers }: WireOptions): string[] {
+  return [...(apiKey ? [apiKey] : []), ...Object.values(headers ?? {}).filter((value) => value.length >= 8)];
+}
