@@ -1,33 +1,27 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, type Stats, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { FileState } from './folders.ts';
 import { quickHash } from './hash.ts';
-import type { ParsedSkill } from './parse.ts';
+import type { KeptHeader } from './kept-header.ts';
 import type { FoundFile } from './scan.ts';
-import type { Diagnostic, Skill } from './types.ts';
+import type { Diagnostic } from './types.ts';
 
 /** Changes with the shape of what is kept, or with what the parser makes of a file. */
 const VERSION = 1;
 const FORGET_AFTER_MS = 60 * 24 * 3_600_000;
 
-/** What a file's header says, without what depends on where it was found. */
-export type KeptSkill = Partial<
-  Omit<Skill, 'file' | 'folder' | 'root' | 'scope' | 'layout' | 'stamp' | 'diagnostics' | 'shadows'>
->;
-
-export interface CacheEntry {
-  size: number;
-  /** Milliseconds with fractions: finer than any clock that stamps files. */
-  mtime: number;
-  ctime: number;
-  inode: number;
+/** What is known about one file. */
+export interface CacheEntry extends FileState {
+  key: string;
   /** By the clock, when the file was read. */
   readAt: number;
   contentHash: string;
   hasKnownKey: boolean;
-  skill?: KeptSkill | undefined;
-  diagnostics: Diagnostic[];
+  /** Absent when the file gives no usable name. */
+  header?: KeptHeader | undefined;
+  diagnostics?: Diagnostic[] | undefined;
 }
 
 /**
@@ -37,8 +31,7 @@ export interface CacheEntry {
 export class HeaderCache {
   readonly #folder: string;
   readonly #file: string;
-  #entries: Map<string, CacheEntry>;
-  #next = new Map<string, CacheEntry>();
+  readonly #entries: Map<string, CacheEntry>;
   #changed = false;
 
   constructor(folder: string, rootKey: string) {
@@ -52,154 +45,88 @@ export class HeaderCache {
     return this.#entries.get(key);
   }
 
-  keep(key: string, entry: CacheEntry): void {
-    if (this.#entries.get(key) !== entry) this.#changed = true;
-    this.#next.set(key, entry);
+  set(entry: CacheEntry): void {
+    this.#entries.set(entry.key, entry);
+    this.#changed = true;
   }
 
-  /** Forgets what was not kept since the last time, and writes when something differs. */
-  save(): void {
-    this.#changed ||= this.#next.size !== this.#entries.size;
-    this.#entries = this.#next;
-    this.#next = new Map();
+  /** Forgets all but these entries, and writes when something differs. */
+  save(current: readonly CacheEntry[]): void {
+    if (current.length !== this.#entries.size) {
+      this.#changed = true;
+      this.#entries.clear();
+      for (const entry of current) this.#entries.set(entry.key, entry);
+    }
     if (!this.#changed) return;
     this.#changed = false;
-    writeEntries(this.#folder, this.#file, this.#entries);
+    writeEntries(this.#folder, this.#file, current);
   }
 }
 
 /** One file may stand in for several skills: its plugin and its layout decide the name and the kind. */
-export const cacheKey = ({ file, layout, plugin }: FoundFile): string => `${layout}:${plugin ?? ''}:${file}`;
+export const cacheKey = ({ file, layout, plugin }: FoundFile): string =>
+  plugin === undefined ? `${layout}:${file}` : `${layout}:${plugin}:${file}`;
 
 /**
  * Whether the file is the one that was read. A file that changed at about the time it was read may
  * have changed once more within the same tick of its clock, so that only its bytes can tell.
  */
-export function isUnchanged(entry: CacheEntry, now: Stats): boolean {
+export function isUnchanged(entry: CacheEntry, now: FileState): boolean {
   const same =
-    entry.size === now.size && entry.mtime === now.mtimeMs && entry.ctime === now.ctimeMs && entry.inode === now.ino;
+    entry.size === now.size && entry.mtime === now.mtime && entry.ctime === now.ctime && entry.inode === now.inode;
   if (!same) return false;
-  const coarse = now.ctimeMs % 1_000 === 0 && now.mtimeMs % 1_000 === 0;
-  return Math.max(now.ctimeMs, now.mtimeMs) < entry.readAt - (coarse ? 2_500 : 50);
+  const coarse = now.ctime % 1_000 === 0 && now.mtime % 1_000 === 0;
+  return Math.max(now.ctime, now.mtime) < entry.readAt - (coarse ? 2_500 : 50);
 }
-
-export function toEntry(parsed: ParsedSkill, now: Stats, readAt: number): CacheEntry {
-  return {
-    ...timesOf(now),
-    readAt,
-    contentHash: parsed.contentHash,
-    hasKnownKey: parsed.hasKnownKey,
-    ...(parsed.skill === undefined ? {} : { skill: compact(parsed.skill) }),
-    diagnostics: parsed.diagnostics,
-  };
-}
-
-export const timesOf = (now: Stats): Pick<CacheEntry, 'size' | 'mtime' | 'ctime' | 'inode'> => ({
-  size: now.size,
-  mtime: now.mtimeMs,
-  ctime: now.ctimeMs,
-  inode: now.ino,
-});
-
-/** A header in full; every call gives fresh objects. */
-export function expand(
-  kept: KeptSkill,
-): Omit<Skill, 'file' | 'folder' | 'root' | 'scope' | 'layout' | 'stamp' | 'diagnostics' | 'shadows'> {
-  return {
-    name: '',
-    description: '',
-    runAs: 'inline',
-    invocation: 'auto',
-    disableModelInvocation: false,
-    userInvocable: true,
-    disallowedTools: [],
-    readOnly: false,
-    argumentNames: [],
-    requires: [],
-    preload: [],
-    required: [],
-    limits: {},
-    inherit: [],
-    metadata: {},
-    ...kept,
-  };
-}
-
-const PLACE = new Set(['file', 'folder', 'root', 'scope', 'layout', 'stamp', 'diagnostics', 'shadows']);
-
-/** Without defaults, so that the index of a large library stays small. */
-function compact(skill: Skill): KeptSkill {
-  const defaults: Record<string, unknown> = expand({});
-  const kept = Object.entries(skill).filter(
-    ([key, value]) => !PLACE.has(key) && value !== undefined && JSON.stringify(value) !== JSON.stringify(defaults[key]),
-  );
-  return Object.fromEntries(kept) as KeptSkill;
-}
-
-type Row = [
-  key: string,
-  size: number,
-  mtime: number,
-  ctime: number,
-  inode: number,
-  readAt: number,
-  contentHash: string,
-  hasKnownKey: boolean,
-  skill: KeptSkill | null,
-  diagnostics: Diagnostic[],
-];
 
 function readEntries(file: string): Map<string, CacheEntry> {
+  const entries = new Map<string, CacheEntry>();
   try {
-    const { version, rows } = JSON.parse(readFileSync(file, 'utf8')) as { version: unknown; rows: Row[] };
-    if (version !== buildVersion() || !Array.isArray(rows) || !rows.every(isRow)) return new Map();
-    return new Map(rows.map((row) => [row[0], fromRow(row)]));
+    const { version, files } = JSON.parse(readFileSync(file, 'utf8')) as { version: unknown; files: CacheEntry[] };
+    if (version !== buildVersion() || !files.every(isEntry)) return new Map();
+    for (const entry of files) entries.set(entry.key, entry);
+    return entries;
   } catch {
     return new Map();
   }
 }
 
-function isRow(row: Row): boolean {
-  if (!Array.isArray(row) || row.length !== 10 || typeof row[0] !== 'string' || typeof row[6] !== 'string')
-    return false;
-  const [, size, mtime, ctime, inode, readAt, , , skill, diagnostics] = row;
-  const numbers = [size, mtime, ctime, inode, readAt].every((each) => typeof each === 'number');
-  const named = skill === null || (typeof skill === 'object' && typeof skill.name === 'string');
-  return numbers && named && Array.isArray(diagnostics);
+function isEntry(entry: CacheEntry): boolean {
+  return (
+    typeof entry.key === 'string' &&
+    typeof entry.size === 'number' &&
+    typeof entry.mtime === 'number' &&
+    typeof entry.ctime === 'number' &&
+    typeof entry.inode === 'number' &&
+    typeof entry.readAt === 'number' &&
+    typeof entry.contentHash === 'string' &&
+    (entry.header === undefined || typeof entry.header.name === 'string') &&
+    (entry.diagnostics === undefined || Array.isArray(entry.diagnostics))
+  );
 }
 
-function fromRow([, size, mtime, ctime, inode, readAt, contentHash, hasKnownKey, skill, diagnostics]: Row): CacheEntry {
-  return { size, mtime, ctime, inode, readAt, contentHash, hasKnownKey, skill: skill ?? undefined, diagnostics };
-}
-
-const toRow = (key: string, entry: CacheEntry): Row => [
-  key,
-  entry.size,
-  entry.mtime,
-  entry.ctime,
-  entry.inode,
-  entry.readAt,
-  entry.contentHash,
-  entry.hasKnownKey,
-  entry.skill ?? null,
-  entry.diagnostics,
-];
-
-function writeEntries(folder: string, file: string, entries: ReadonlyMap<string, CacheEntry>): void {
+function writeEntries(folder: string, file: string, files: readonly CacheEntry[]): void {
   const temporary = `${file}.${process.pid}.tmp`;
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const rows = [...entries].map(([key, entry]) => toRow(key, entry));
-    writeFileSync(temporary, JSON.stringify({ version: buildVersion(), rows }), { mode: 0o600 });
+    writeFileSync(temporary, JSON.stringify({ version: buildVersion(), files }), { mode: 0o600 });
     renameSync(temporary, file);
     void forgetOld(folder);
   } catch {
     // a read-only home or a full disk: the next start reads the files again
-    rmSync(temporary, { force: true });
+    discard(temporary);
   }
 }
 
-/** Caches of roots that nobody opened for long; opening writes now and then, a lost one costs little. */
+function discard(file: string): void {
+  try {
+    rmSync(file, { force: true });
+  } catch {
+    // nothing that could be done about it here
+  }
+}
+
+/** Caches of roots that nobody changed for long; a lost one costs one slow start. */
 async function forgetOld(folder: string): Promise<void> {
   try {
     for (const name of await readdir(folder)) {

@@ -1,10 +1,25 @@
 import { type Dirent, readdirSync, realpathSync, type Stats, statSync } from 'node:fs';
-import { join } from 'node:path';
-import { compareCodePoints } from './names.ts';
+import { sep } from 'node:path';
+import { sortedByCodePoint } from './names.ts';
 
-/** What a path is once links are followed; `broken` and `loop` are links that lead nowhere. */
+/** What tells one state of a file from another. Times in milliseconds with fractions, finer than any clock that stamps files. */
+export interface FileState {
+  size: number;
+  mtime: number;
+  ctime: number;
+  inode: number;
+}
+
+const stateOf = (stat: Stats): FileState => ({
+  size: stat.size,
+  mtime: stat.mtimeMs,
+  ctime: stat.ctimeMs,
+  inode: stat.ino,
+});
+
+/** What a path is once links are followed. */
 export type Target =
-  | { is: 'file'; stat: Stats }
+  | { is: 'file'; state: FileState }
   | { is: 'folder' }
   | { is: 'other' | 'missing' }
   | { is: 'unreadable'; code: string };
@@ -13,7 +28,7 @@ export function targetOf(path: string): Target {
   try {
     const stat = statSync(path, { throwIfNoEntry: false });
     if (stat === undefined) return { is: 'missing' };
-    if (stat.isFile()) return { is: 'file', stat };
+    if (stat.isFile()) return { is: 'file', state: stateOf(stat) };
     return { is: stat.isDirectory() ? 'folder' : 'other' };
   } catch (error) {
     return { is: 'unreadable', code: (error as NodeJS.ErrnoException).code ?? 'EIO' };
@@ -31,12 +46,12 @@ export interface Entry {
 /** The entries by code point of their names. @throws the file system's error when it cannot be listed. */
 export function listFolder(path: string): Entry[] {
   const entries = readdirSync(path, { withFileTypes: true }).map((entry) => toEntry(path, entry));
-  return entries.sort((a, b) => compareCodePoints(a.name, b.name));
+  return sortedByCodePoint(entries, (entry) => entry.name);
 }
 
 function toEntry(folder: string, entry: Dirent): Entry {
   const { name } = entry;
-  const path = join(folder, name);
+  const path = folder.endsWith(sep) ? folder + name : folder + sep + name;
   if (entry.isFile()) return { name, path, is: 'file', isLink: false };
   if (entry.isDirectory()) return { name, path, is: 'folder', isLink: false };
   // a link, or a file system that does not tell

@@ -12,6 +12,9 @@ export async function hashOf(data: Uint8Array | string): Promise<string> {
 /** Says which file it is and what it holds; the same in every process, whatever the clock said. */
 export const stampOf = (file: string, contentHash: string): string => `${contentHash.slice(0, 32)}:${file}`;
 
+/** Equal for files that hold the same bytes. */
+export const contentOf = (stamp: string): string => stamp.slice(0, 32);
+
 /** A short hash of many texts, in order, where nobody gains from a collision. 26 hex digits. */
 export function quickHash(texts: Iterable<string>): string {
   // two passes of cyrb53 (public domain) with different seeds, fed as one stream

@@ -1,13 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { messageOf, ReasonixError } from '../core/errors.ts';
-import { type CacheEntry, cacheKey, expand, HeaderCache, isUnchanged, timesOf, toEntry } from './cache.ts';
-import { hashOf, quickHash, stampOf } from './hash.ts';
-import { foldName, nearestNames, normalName } from './names.ts';
+import { type CacheEntry, cacheKey, HeaderCache, isUnchanged } from './cache.ts';
+import { hashOf, quickHash } from './hash.ts';
+import { keepHeader, toSkill } from './kept-header.ts';
+import { compareCodePoints, foldName, nearestNames, normalName } from './names.ts';
 import { parseSkill } from './parse.ts';
-import { type CollapsedFile, type Definition, resolveNames, SameFiles } from './resolve.ts';
+import { type CollapsedFile, resolveNames, SameFiles } from './resolve.ts';
 import { type Root, resolveRoots } from './roots.ts';
 import { type FoundFile, scanRoot } from './scan.ts';
 import type {
@@ -112,14 +113,14 @@ class Library implements OpenedLibrary {
     const maxDepth = Math.min(6, Math.max(1, Math.trunc(this.#options.maxDepth ?? 3)));
     const sameFiles = new SameFiles();
     const reports: RootReport[] = [];
-    const definitions: Definition[] = [];
+    const definitions: Skill[] = [];
     for (const root of roots) {
       const scan = scanRoot(root, { maxDepth, excluded });
       const files = sameFiles.leaveOut(scan.found);
       const read = await this.#readRoot(root, files);
-      definitions.push(...read.definitions);
+      definitions.push(...read.skills);
       diagnostics.push(...scan.diagnostics, ...read.diagnostics);
-      reports.push({ path: root.path, scope: root.scope, status: scan.status, found: read.definitions.length });
+      reports.push({ path: root.path, scope: root.scope, status: scan.status, found: read.skills.length });
     }
     const resolved = resolveNames(definitions, this.#options.disabledSkills ?? []);
     const ofSkills = [...resolved.skills, ...resolved.disabled].flatMap((skill) => skill.diagnostics);
@@ -132,34 +133,34 @@ class Library implements OpenedLibrary {
     };
   }
 
-  async #readRoot(
-    root: Root,
-    files: readonly FoundFile[],
-  ): Promise<{ definitions: Definition[]; diagnostics: Diagnostic[] }> {
-    const definitions: Definition[] = [];
+  async #readRoot(root: Root, files: readonly FoundFile[]): Promise<{ skills: Skill[]; diagnostics: Diagnostic[] }> {
+    const skills: Skill[] = [];
     const diagnostics: Diagnostic[] = [];
-    if (root.status !== 'ok') return { definitions, diagnostics };
+    if (root.status !== 'ok') return { skills, diagnostics };
     const cache = this.#cacheOf(root);
+    const entries: CacheEntry[] = [];
+    const place = { scope: root.scope, root: root.path };
     let resumedAt = performance.now();
-    for (const found of files) {
-      const key = cacheKey(found);
-      const entry = await currentEntry(found, root, cache.get(key));
+    for (const [index, found] of files.entries()) {
+      const known = cache.get(cacheKey(found));
+      const entry =
+        known !== undefined && isUnchanged(known, found.state) ? known : await readEntry(found, root, known);
       if ('problem' in entry) {
         diagnostics.push(entry.problem);
         continue;
       }
-      cache.keep(key, entry);
-      const definition = toDefinition(entry, found, root);
-      if (definition === undefined || (found.needsKey && !entry.hasKnownKey))
+      if (entry !== known) cache.set(entry);
+      entries.push(entry);
+      if (entry.header === undefined || (found.needsKey && !entry.hasKnownKey)) {
         diagnostics.push(...whySkipped(entry, found));
-      else definitions.push(definition);
-      if (performance.now() - resumedAt > PATIENCE) {
+      } else skills.push(toSkill(entry, entry.header, found, place));
+      if (index % 64 === 0 && performance.now() - resumedAt > PATIENCE) {
         await nextTurn();
         resumedAt = performance.now();
       }
     }
-    cache.save();
-    return { definitions, diagnostics };
+    cache.save(entries);
+    return { skills, diagnostics };
   }
 
   #cacheOf(root: Root): HeaderCache {
@@ -173,19 +174,18 @@ class Library implements OpenedLibrary {
   }
 }
 
-/** The entry that holds for the file as it is now: the one at hand, or a new one. */
-async function currentEntry(
+/** Reads a file that changed, or is new; parses it only when its bytes did. */
+async function readEntry(
   found: FoundFile,
   root: Root,
-  entry: CacheEntry | undefined,
+  known: CacheEntry | undefined,
 ): Promise<CacheEntry | { problem: Diagnostic }> {
-  if (entry !== undefined && isUnchanged(entry, found.stat)) return entry;
-  const { file, stat } = found;
+  const { file, state } = found;
   const problem = (code: string, message: string): { problem: Diagnostic } => ({
     problem: { severity: 'error', code, path: file, message },
   });
-  if (stat.size > LARGEST_FILE)
-    return problem('too-large', `skipped: ${stat.size} bytes are more than ${LARGEST_FILE}`);
+  if (state.size > LARGEST_FILE)
+    return problem('too-large', `skipped: ${state.size} bytes are more than ${LARGEST_FILE}`);
   // taken before the file is read: a change from now on must be noticed
   const readAt = Date.now();
   let bytes: Buffer;
@@ -194,30 +194,25 @@ async function currentEntry(
   } catch (error) {
     return problem('unreadable', `skipped: the file cannot be read (${messageOf(error)})`);
   }
-  if (entry !== undefined && entry.contentHash === (await hashOf(bytes))) return { ...entry, ...timesOf(stat), readAt };
-  const parsed = await parseSkill(bytes, { ...found, scope: root.scope, root: root.path });
-  return toEntry(parsed, stat, readAt);
-}
-
-function toDefinition(entry: CacheEntry, found: FoundFile, root: Root): Definition | undefined {
-  if (entry.skill === undefined) return undefined;
-  const { file, layout } = found;
-  const skill: Skill = {
-    ...expand(entry.skill),
+  if (known !== undefined && known.contentHash === (await hashOf(bytes))) return { ...known, ...state, readAt };
+  const { contentHash, hasKnownKey, skill, diagnostics } = await parseSkill(bytes, {
+    ...found,
     scope: root.scope,
-    file,
-    folder: dirname(file),
     root: root.path,
-    layout,
-    stamp: stampOf(file, entry.contentHash),
-    diagnostics: [...entry.diagnostics],
-    shadows: [],
+  });
+  return {
+    key: cacheKey(found),
+    ...state,
+    readAt,
+    contentHash,
+    hasKnownKey,
+    header: skill === undefined ? undefined : keepHeader(skill),
+    diagnostics: diagnostics.length === 0 ? undefined : diagnostics,
   };
-  return { skill, contentHash: entry.contentHash };
 }
 
 function whySkipped(entry: CacheEntry, found: FoundFile): Diagnostic[] {
-  if (entry.skill === undefined) return entry.diagnostics;
+  if (entry.header === undefined) return entry.diagnostics ?? [];
   const message = 'no skill: a flat file here needs front matter with a key such as name or description';
   return [{ severity: 'info', code: 'flat-ignored', path: found.file, message }];
 }
@@ -238,14 +233,20 @@ async function readSkillFile(skill: Skill): Promise<Buffer> {
   }
 }
 
+/** Both lists are sorted by name, so that one walk through them tells. */
 function changesBetween(before: readonly Skill[], now: readonly Skill[]): SkillChanges {
-  const old = new Map(before.map((skill) => [skill.name, skill.stamp]));
-  const current = new Map(now.map((skill) => [skill.name, skill.stamp]));
-  return {
-    added: [...current.keys()].filter((name) => !old.has(name)),
-    removed: [...old.keys()].filter((name) => !current.has(name)),
-    changed: [...current].filter(([name, stamp]) => old.has(name) && old.get(name) !== stamp).map(([name]) => name),
-  };
+  const changes: SkillChanges = { added: [], removed: [], changed: [] };
+  let old = 0;
+  for (const skill of now) {
+    while (old < before.length && compareCodePoints(before[old]!.name, skill.name) < 0) {
+      changes.removed.push(before[old++]!.name);
+    }
+    const same = before[old]?.name === skill.name ? before[old++] : undefined;
+    if (same === undefined) changes.added.push(skill.name);
+    else if (same.stamp !== skill.stamp) changes.changed.push(skill.name);
+  }
+  changes.removed.push(...before.slice(old).map(({ name }) => name));
+  return changes;
 }
 
 /** Names looked up exactly, then without regard to case, then as the bare name of a plugin's skill. */

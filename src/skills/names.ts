@@ -55,6 +55,14 @@ export function compareCodePoints(a: string, b: string): number {
   return a.length - b.length;
 }
 
+/** The items by code point of their keys, as a new list. */
+export function sortedByCodePoint<T>(items: readonly T[], keyOf: (item: T) => string): T[] {
+  // below the surrogates the fast comparison of strings gives the same order
+  const plain = items.every((item) => !/[\uD800-\uFFFF]/.test(keyOf(item)));
+  if (!plain) return [...items].sort((a, b) => compareCodePoints(keyOf(a), keyOf(b)));
+  return [...items].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : keyOf(a) > keyOf(b) ? 1 : 0));
+}
+
 /** Surrogates stand for code points above all others of 16 bits. */
 const rank = (unit: number): number => (unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit);
 

@@ -2,7 +2,8 @@ import { basename, dirname } from 'node:path';
 import { decode } from './decode.ts';
 import { findFrontMatter } from './fence.ts';
 import { type Field, readFrontMatter } from './front-matter.ts';
-import { hashOf, stampOf } from './hash.ts';
+import { hashOf } from './hash.ts';
+import { toSkill } from './kept-header.ts';
 import { keyOf } from './keys.ts';
 import { judgeName, normalName } from './names.ts';
 import { type HeaderValues, readHeader } from './read-header.ts';
@@ -58,7 +59,7 @@ export async function parseSkill(input: Uint8Array | string, place: SkillPlace):
   const name = nameOf(values, fields, place, report);
   if (name === undefined) return parsed;
   const description = descriptionOf(values, fields, body, report);
-  const skill = toSkill({ name, description, values, place, diagnostics, contentHash });
+  const skill = skillOf({ name, description, values, place, diagnostics, contentHash });
   for (const diagnostic of diagnostics) diagnostic.skill = name;
   return { ...parsed, skill };
 }
@@ -190,22 +191,11 @@ interface SkillParts {
   contentHash: string;
 }
 
-function toSkill({ name, description, values, place, diagnostics, contentHash }: SkillParts): Skill {
-  const { hasKnownKey: _, invocation, ...header } = values;
+function skillOf({ name, description, values, place, diagnostics, contentHash }: SkillParts): Skill {
   const isAgent = place.layout === 'agent';
-  return {
-    ...header,
-    name,
-    description,
-    runAs: isAgent ? 'subagent' : header.runAs,
-    invocation: invocation ?? (isAgent ? 'manual' : 'auto'),
-    scope: place.scope,
-    file: place.file,
-    folder: dirname(place.file),
-    root: place.root,
-    layout: place.layout,
-    stamp: stampOf(place.file, contentHash),
-    diagnostics,
-    shadows: [],
-  };
+  values.name = name;
+  values.description = description;
+  if (isAgent) values.runAs = 'subagent';
+  values.invocation ??= isAgent ? 'manual' : 'auto';
+  return toSkill({ contentHash, diagnostics }, values as HeaderValues & { name: string }, place, place);
 }

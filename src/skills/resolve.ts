@@ -1,5 +1,6 @@
 import { realPath } from './folders.ts';
-import { compareCodePoints, normalName } from './names.ts';
+import { contentOf } from './hash.ts';
+import { normalName, sortedByCodePoint } from './names.ts';
 import type { FoundFile } from './scan.ts';
 import type { Diagnostic, Skill } from './types.ts';
 
@@ -12,28 +13,25 @@ export interface CollapsedFile {
 
 /** Leaves out files that were seen before, by whatever path: by their inode, confirmed by their real path. */
 export class SameFiles {
-  readonly #seen = new Map<string, string>();
+  readonly #seen = new Map<number, string>();
   readonly collapsed: CollapsedFile[] = [];
 
   /** Of one root's files those that are new, in their order; a real path is kept before a link to it. */
-  leaveOut(found: readonly FoundFile[]): FoundFile[] {
+  leaveOut(found: readonly FoundFile[]): readonly FoundFile[] {
     const dropped = new Set<FoundFile>();
-    for (const each of [...found].sort((a, b) => Number(a.viaLink) - Number(b.viaLink))) {
-      const inode = `${each.stat.dev}:${each.stat.ino}`;
-      const before = this.#seen.get(inode);
-      if (before === undefined) this.#seen.set(inode, each.file);
+    const realFirst = found.some((each) => each.viaLink)
+      ? [...found].sort((a, b) => Number(a.viaLink) - Number(b.viaLink))
+      : found;
+    for (const each of realFirst) {
+      const before = this.#seen.get(each.state.inode);
+      if (before === undefined) this.#seen.set(each.state.inode, each.file);
       else if (realPath(before) === realPath(each.file)) {
         dropped.add(each);
         this.collapsed.push({ path: each.file, same: before });
       }
     }
-    return dropped.size === 0 ? [...found] : found.filter((each) => !dropped.has(each));
+    return dropped.size === 0 ? found : found.filter((each) => !dropped.has(each));
   }
-}
-
-export interface Definition {
-  skill: Skill;
-  contentHash: string;
 }
 
 export interface Resolved {
@@ -47,37 +45,37 @@ export interface Resolved {
  * Gives every name its skill: the first definition in the order of precedence. Later ones are its
  * shadows, except copies with the same bytes, which are as good as one.
  */
-export function resolveNames(definitions: readonly Definition[], disabledNames: readonly string[]): Resolved {
-  const winners = new Map<string, Definition>();
+export function resolveNames(definitions: readonly Skill[], disabledNames: readonly string[]): Resolved {
+  const winners = new Map<string, Skill>();
   const collapsed: CollapsedFile[] = [];
-  for (const definition of definitions) {
-    const { skill, contentHash } = definition;
+  for (const skill of definitions) {
     const winner = winners.get(skill.name);
-    if (winner === undefined) winners.set(skill.name, definition);
-    else if (winner.contentHash === contentHash && winner.skill.layout === skill.layout) {
-      collapsed.push({ path: skill.file, same: winner.skill.file });
-    } else addShadow(winner.skill, skill);
+    if (winner === undefined) winners.set(skill.name, skill);
+    else if (contentOf(winner.stamp) === contentOf(skill.stamp) && winner.layout === skill.layout) {
+      collapsed.push({ path: skill.file, same: winner.file });
+    } else addShadow(winner, skill);
   }
-  const sorted = [...winners.values()].map(({ skill }) => skill).sort((a, b) => compareCodePoints(a.name, b.name));
+  const sorted = sortedByCodePoint([...winners.values()], (skill) => skill.name);
   const { off, diagnostics } = disabledOf(sorted, disabledNames);
   return {
     skills: off.size === 0 ? sorted : sorted.filter((skill) => !off.has(skill.name)),
-    disabled: sorted.filter((skill) => off.has(skill.name)),
+    disabled: off.size === 0 ? [] : sorted.filter((skill) => off.has(skill.name)),
     collapsed,
     diagnostics,
   };
 }
 
 function addShadow(winner: Skill, loser: Skill): void {
-  winner.shadows.push({ path: loser.file, scope: loser.scope });
+  winner.shadows = [...winner.shadows, { path: loser.file, scope: loser.scope }];
   if (winner.root !== loser.root) return;
-  winner.diagnostics.push({
+  const collision: Diagnostic = {
     severity: 'warning',
     code: 'name-collision',
     path: winner.file,
     message: `the same root has another skill of this name, which is not used: ${loser.file}`,
     skill: winner.name,
-  });
+  };
+  winner.diagnostics = [...winner.diagnostics, collision];
 }
 
 /** A name without a skill of exactly that spelling disables the one that differs in case only. */

@@ -1,8 +1,7 @@
-import type { Stats } from 'node:fs';
-import { join } from 'node:path';
+import { sep } from 'node:path';
 import { messageOf } from '../core/errors.ts';
-import { type Entry, listFolder, realPath, targetOf } from './folders.ts';
-import { compareCodePoints } from './names.ts';
+import { type Entry, type FileState, listFolder, realPath, targetOf } from './folders.ts';
+import { compareCodePoints, sortedByCodePoint } from './names.ts';
 import { PLUGIN_FOLDER, type Plugin, readPlugin } from './plugin.ts';
 import { isExcluded, type Root } from './roots.ts';
 import type { Diagnostic, Skill } from './types.ts';
@@ -10,7 +9,7 @@ import type { Diagnostic, Skill } from './types.ts';
 /** A file that is a skill, or may be one once it is read. */
 export interface FoundFile {
   file: string;
-  stat: Stats;
+  state: FileState;
   layout: Skill['layout'];
   plugin?: string | undefined;
   /** Documentation, unless a key of its front matter says otherwise. */
@@ -76,8 +75,8 @@ class Scanner {
     this.#enter(path, { kind, depth: 0, real, viaLink: false });
     while (this.#links.length > 0) this.#followLinks();
     this.#reportDepth();
-    this.#found.sort((a, b) => a.depth - b.depth || compareCodePoints(a.file, b.file));
-    return { found: this.#found, status: this.#status, diagnostics: this.#diagnostics };
+    const found = sortedByCodePoint(this.#found, ({ file }) => file).sort((a, b) => a.depth - b.depth);
+    return { found, status: this.#status, diagnostics: this.#diagnostics };
   }
 
   #enter(folder: string, context: Context): void {
@@ -99,10 +98,10 @@ class Scanner {
 
   /** The usual case needs no listing: the folder holds a `SKILL.md`. */
   #takeSkillFolder(folder: string, context: Context): boolean {
-    const file = join(folder, 'SKILL.md');
+    const file = `${folder}${sep}SKILL.md`;
     const target = targetOf(file);
     if (target.is !== 'file') return false;
-    this.#take(file, target.stat, 'folder', context, false);
+    this.#take(file, target.state, 'folder', context, false);
     return true;
   }
 
@@ -131,7 +130,7 @@ class Scanner {
   #takeEntry(entry: Entry, layout: Skill['layout'], context: Context, needsKey: boolean): void {
     const target = targetOf(entry.path);
     if (target.is === 'file')
-      this.#take(entry.path, target.stat, layout, { ...context, viaLink: context.viaLink || entry.isLink }, needsKey);
+      this.#take(entry.path, target.state, layout, { ...context, viaLink: context.viaLink || entry.isLink }, needsKey);
     else this.#reportEntry({ ...entry, is: 'unreadable' });
   }
 
@@ -147,7 +146,7 @@ class Scanner {
     for (const kind of ['skills', 'agents'] as const) {
       for (const path of plugin[kind]) {
         const target = targetOf(path);
-        if (target.is === 'file' && /\.md$/i.test(path)) this.#take(path, target.stat, 'agent', inside, true);
+        if (target.is === 'file' && /\.md$/i.test(path)) this.#take(path, target.state, 'agent', inside, true);
         if (target.is === 'folder') this.#enter(path, { ...inside, kind, depth: 0, real: realPath(path) });
       }
     }
@@ -186,7 +185,7 @@ class Scanner {
       this.#tooDeep.push(entry.path);
       return;
     }
-    const inner: Context = { ...context, depth: context.depth + 1, real: join(context.real, entry.name) };
+    const inner: Context = { ...context, depth: context.depth + 1, real: `${context.real}${sep}${entry.name}` };
     if (entry.isLink) this.#links.push({ path: entry.path, context: inner });
     else this.#enter(entry.path, inner);
   }
@@ -197,9 +196,9 @@ class Scanner {
     for (const { path, context } of links) this.#enter(path, { ...context, real: realPath(path), viaLink: true });
   }
 
-  #take(file: string, stat: Stats, layout: Skill['layout'], context: Context, needsKey: boolean): void {
+  #take(file: string, state: FileState, layout: Skill['layout'], context: Context, needsKey: boolean): void {
     const { plugin, depth, viaLink } = context;
-    this.#found.push({ file, stat, layout, needsKey, depth, viaLink, ...(plugin === undefined ? {} : { plugin }) });
+    this.#found.push({ file, state, layout, needsKey, depth, viaLink, ...(plugin === undefined ? {} : { plugin }) });
   }
 
   #list(folder: string, context: Context): Entry[] | undefined {
