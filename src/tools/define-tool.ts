@@ -76,10 +76,20 @@ export function defineTool<Schema extends z.ZodType>(options: ToolOptions<Schema
   };
 }
 
-/** A JSON Schema as small as it can be: it rides on every request. */
+const known = new WeakMap<z.ZodType, Record<string, unknown>>();
+
+/** A JSON Schema as small as it can be: it rides on every request. Tools with the same schema share it. */
 function parametersOf(schema: z.ZodType): Record<string, unknown> {
-  const { $schema, additionalProperties, ...rest } = z.toJSONSchema(schema, { io: 'input' }) as Record<string, unknown>;
-  return rest;
+  let parameters = known.get(schema);
+  if (!parameters) {
+    const { $schema, additionalProperties, ...rest } = z.toJSONSchema(schema, { io: 'input' }) as Record<
+      string,
+      unknown
+    >;
+    parameters = rest;
+    known.set(schema, parameters);
+  }
+  return parameters;
 }
 
 function parseArguments<Schema extends z.ZodType>(

@@ -3,6 +3,7 @@ import { toolPrompt } from '../core/prompts.ts';
 import { oneAtATime, writeAtomically } from './atomic-write.ts';
 import { defineTool, type Tool } from './define-tool.ts';
 import { findPlaces, lineAt, nearestLine, replacePlaces } from './edit-match.ts';
+import { memo } from './memo.ts';
 import { decodeFile, encodeFile } from './text-file.ts';
 import { fileProblem, ToolProblem } from './tool-problem.ts';
 import type { Workspace } from './workspace.ts';
@@ -16,18 +17,22 @@ interface Edit {
   replace_all?: boolean | undefined;
 }
 
+const schemaOf = memo((parameters: Record<string, string>) =>
+  z.object({
+    path: z.string(),
+    old_text: z.string().describe(parameters.old_text ?? ''),
+    new_text: z.string(),
+    replace_all: z.boolean().optional(),
+  }),
+);
+
 /** Replaces one place of a text file, or all of them; encoding, line ends and mode stay. */
 export function editFileTool(workspace: Workspace): Tool<Edit> {
   const { description, parameters } = toolPrompt('edit_file');
   return defineTool({
     name: 'edit_file',
     description,
-    input: z.object({
-      path: z.string(),
-      old_text: z.string().describe(parameters.old_text ?? ''),
-      new_text: z.string(),
-      replace_all: z.boolean().optional(),
-    }),
+    input: schemaOf(parameters),
     effects: 'write',
     subject: ({ path }) => workspace.subject(path),
     async execute(edit, { signal }) {

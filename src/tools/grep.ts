@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { toolPrompt } from '../core/prompts.ts';
 import { byteLength, clipStart } from '../core/text.ts';
 import { defineTool, type Tool } from './define-tool.ts';
+import { memo } from './memo.ts';
 import { globFits, type RipgrepEnd, ripgrep } from './ripgrep.ts';
 import { ToolProblem } from './tool-problem.ts';
 import type { Workspace } from './workspace.ts';
@@ -25,29 +26,33 @@ interface Query {
   max?: number | undefined;
 }
 
+const schemaOf = memo((parameters: Record<string, string>) =>
+  z.object({
+    pattern: z.string().describe(parameters.pattern ?? ''),
+    path: z.string().optional(),
+    glob: z
+      .string()
+      .optional()
+      .describe(parameters.glob ?? ''),
+    ignore_case: z.boolean().optional(),
+    context: z
+      .number()
+      .optional()
+      .describe(parameters.context ?? ''),
+    max: z
+      .number()
+      .optional()
+      .describe(parameters.max ?? ''),
+  }),
+);
+
 /** Searches file contents; answers `path:line:text`, context lines `path-line-text`. */
 export function grepTool(workspace: Workspace): Tool<Query> {
   const { description, parameters } = toolPrompt('grep', { max: DEFAULT_MATCHES });
   return defineTool({
     name: 'grep',
     description,
-    input: z.object({
-      pattern: z.string().describe(parameters.pattern ?? ''),
-      path: z.string().optional(),
-      glob: z
-        .string()
-        .optional()
-        .describe(parameters.glob ?? ''),
-      ignore_case: z.boolean().optional(),
-      context: z
-        .number()
-        .optional()
-        .describe(parameters.context ?? ''),
-      max: z
-        .number()
-        .optional()
-        .describe(parameters.max ?? ''),
-    }),
+    input: schemaOf(parameters),
     effects: 'read',
     subject: ({ path }) => workspace.subject(path ?? '.'),
     async execute(query, { signal }) {

@@ -3,6 +3,7 @@ import { relative, sep } from 'node:path';
 import { z } from 'zod';
 import { toolPrompt } from '../core/prompts.ts';
 import { defineTool, type Tool } from './define-tool.ts';
+import { memo } from './memo.ts';
 import { globFits, ripgrep } from './ripgrep.ts';
 import { ToolProblem } from './tool-problem.ts';
 import type { Workspace } from './workspace.ts';
@@ -18,21 +19,25 @@ interface ListInput {
   all?: boolean | undefined;
 }
 
+const schemaOf = memo((parameters: Record<string, string>) =>
+  z.object({
+    path: z.string().optional(),
+    glob: z.string().optional(),
+    depth: z.number().optional(),
+    all: z
+      .boolean()
+      .optional()
+      .describe(parameters.all ?? ''),
+  }),
+);
+
 /** Lists the files below a folder; what is too much to list becomes folders with counts. */
 export function listFilesTool(workspace: Workspace): Tool<ListInput> {
   const { description, parameters } = toolPrompt('list_files');
   return defineTool({
     name: 'list_files',
     description,
-    input: z.object({
-      path: z.string().optional(),
-      glob: z.string().optional(),
-      depth: z.number().optional(),
-      all: z
-        .boolean()
-        .optional()
-        .describe(parameters.all ?? ''),
-    }),
+    input: schemaOf(parameters),
     effects: 'read',
     subject: ({ path }) => workspace.subject(path ?? '.'),
     async execute({ path = '.', glob, depth, all }, { signal }) {

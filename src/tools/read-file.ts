@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { toolPrompt } from '../core/prompts.ts';
 import { byteLength } from '../core/text.ts';
 import { defineTool, type Tool } from './define-tool.ts';
+import { memo } from './memo.ts';
 import { decoderOf, SAMPLE_BYTES, sniff, type TextEncoding } from './text-file.ts';
 import { ToolProblem } from './tool-problem.ts';
 import type { Workspace } from './workspace.ts';
@@ -21,23 +22,27 @@ interface ReadInput {
   limit?: number | undefined;
 }
 
+const schemaOf = memo((parameters: Record<string, string>) =>
+  z.object({
+    path: z.string(),
+    offset: z
+      .number()
+      .optional()
+      .describe(parameters.offset ?? ''),
+    limit: z
+      .number()
+      .optional()
+      .describe(parameters.limit ?? ''),
+  }),
+);
+
 /** Reads a text file, or some lines of it, as it is: no line numbers, so that `edit_file` can copy from it. */
 export function readFileTool(workspace: Workspace): Tool<ReadInput> {
   const { description, parameters } = toolPrompt('read_file');
   return defineTool({
     name: 'read_file',
     description,
-    input: z.object({
-      path: z.string(),
-      offset: z
-        .number()
-        .optional()
-        .describe(parameters.offset ?? ''),
-      limit: z
-        .number()
-        .optional()
-        .describe(parameters.limit ?? ''),
-    }),
+    input: schemaOf(parameters),
     effects: 'read',
     subject: ({ path }) => workspace.subject(path),
     async execute({ path, offset, limit }, { signal }) {

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { toolPrompt } from '../core/prompts.ts';
 import { defineTool, type Tool, type ToolContext, type ToolOutcome } from './define-tool.ts';
+import { memo } from './memo.ts';
 import { endGroup, tieToProcess } from './process-group.ts';
 import { commandEnvironment } from './shell-environment.ts';
 import { ShellOutput } from './shell-output.ts';
@@ -24,6 +25,16 @@ export interface ShellOptions {
 const DRAIN = 500;
 const PROGRESS_EVERY = 250;
 
+const schemaOf = memo((parameters: Record<string, string>) =>
+  z.object({
+    command: z.string(),
+    timeout: z
+      .number()
+      .optional()
+      .describe(parameters.timeout ?? ''),
+  }),
+);
+
 /**
  * Runs a command by `bash`, else `sh`; on Windows by `cmd.exe`, which is always there and whose
  * syntax models know. What the command does is not confined to the workspace: permissions decide on it.
@@ -36,13 +47,7 @@ export function shellTool(workspace: Workspace, options: ShellOptions = {}): Too
   return defineTool({
     name: 'shell',
     description,
-    input: z.object({
-      command: z.string(),
-      timeout: z
-        .number()
-        .optional()
-        .describe(parameters.timeout ?? ''),
-    }),
+    input: schemaOf(parameters),
     effects: 'write',
     subject: ({ command }) => command,
     async execute({ command, timeout }, context) {

@@ -5,6 +5,7 @@ import { oneLine } from '../core/text.ts';
 import { defineTool, type Tool, type ToolOutcome } from './define-tool.ts';
 import { htmlToText } from './html-text.ts';
 import { checkedUrl, type GetResult, httpGet } from './http-get.ts';
+import { memo } from './memo.ts';
 import type { Resolver } from './public-address.ts';
 import { ToolProblem } from './tool-problem.ts';
 
@@ -27,6 +28,8 @@ interface FetchInput {
   url: string;
 }
 
+const schemaOf = memo(() => z.object({ url: z.string() }));
+
 /** Fetches a page from the public internet as readable text. Sends no cookies and no credentials. */
 export function webFetchTool(options: WebFetchOptions = {}): Tool<FetchInput> {
   const { allowPrivate = false, maxBytes = 5 * 1024 * 1024, timeout = 30_000, resolve, onRedirect } = options;
@@ -34,7 +37,7 @@ export function webFetchTool(options: WebFetchOptions = {}): Tool<FetchInput> {
   return defineTool({
     name: 'web_fetch',
     description,
-    input: z.object({ url: z.string() }),
+    input: schemaOf(),
     effects: 'read',
     subject: ({ url }) => (URL.canParse(url) ? new URL(url).href : url),
     async execute({ url }, { signal }) {

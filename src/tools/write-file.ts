@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { toolPrompt } from '../core/prompts.ts';
 import { oneAtATime, writeAtomically } from './atomic-write.ts';
 import { defineTool, type Tool } from './define-tool.ts';
+import { memo } from './memo.ts';
 import { fileProblem } from './tool-problem.ts';
 import type { Workspace } from './workspace.ts';
 
@@ -10,13 +11,15 @@ interface WriteInput {
   content: string;
 }
 
+const schemaOf = memo(() => z.object({ path: z.string(), content: z.string() }));
+
 /** Creates or replaces a whole file, in UTF-8. */
 export function writeFileTool(workspace: Workspace): Tool<WriteInput> {
   const { description } = toolPrompt('write_file');
   return defineTool({
     name: 'write_file',
     description,
-    input: z.object({ path: z.string(), content: z.string() }),
+    input: schemaOf(),
     effects: 'write',
     subject: ({ path }) => workspace.subject(path),
     async execute({ path, content }, { signal }) {

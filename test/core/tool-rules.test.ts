@@ -144,7 +144,7 @@ describe('shell rules that allow', () => {
     'git log > /dev/null2',
     'git <(rm x)',
     'git << EOF\nEOF',
-    "git status # it's\nrm -rf x",
+    "git status # it's\nrm -rf x # it's",
     "git $'a' ",
     // biome-ignore lint/suspicious/noTemplateCurlyInString: the shell expands it
     'git ${x@P}',

@@ -124,7 +124,8 @@ describe.skipIf(process.platform === 'win32')('shell', () => {
   it('does not outlive the process that started it', async () => {
     const seconds = unique();
     const child = await spawnTs(new URL('./shell-child.ts', import.meta.url), { args: [cwd, `sleep ${seconds}`] });
-    await until(() => alive(seconds).length > 0);
+    // the child's own command line holds the mark too
+    await until(() => alive(seconds).some((line) => !line.includes('.mjs')));
     child.write('leave');
     expect((await child.exited).code).toBe(0);
     await until(() => alive(seconds).length === 0);
