@@ -66,7 +66,5 @@ export function messageOf(error: unknown): string {
 
 /** True for the error that an aborted signal throws, ours or the platform's. */
 export function isCancellation(error: unknown): boolean {
-  return (
-    ReasonixError.isInstance(error, 'cancelled') || (error instanceof Error && error.name === 'AbortError')
-  );
+  return ReasonixError.isInstance(error, 'cancelled') || (error instanceof Error && error.name === 'AbortError');
 }

@@ -25,7 +25,9 @@ function findPackageRoot(): string {
 function read(name: string): string {
   let text = texts.get(name);
   if (text === undefined) {
-    text = readFileSync(join(packageRoot, 'prompts', `${name}.md`), 'utf8').replaceAll('\r\n', '\n').trimEnd();
+    text = readFileSync(join(packageRoot, 'prompts', `${name}.md`), 'utf8')
+      .replaceAll('\r\n', '\n')
+      .trimEnd();
     texts.set(name, text);
   }
   return text;

@@ -23,8 +23,7 @@ const FOREIGN: Partial<Record<BuiltinToolName, string>> = {
     'InvokeSkill Skill Skills Task Agent Subagent SpawnAgent spawn_agent activate_skill use_skill SlashCommand',
   read_skill: 'load_skill view_skill',
   search_skills: 'SearchSkill find_skills list_skills',
-  read_file:
-    'Read ReadFile ReadFiles read_many_files View view_file cat open_file NotebookRead file_read fs_read',
+  read_file: 'Read ReadFile ReadFiles read_many_files View view_file cat open_file NotebookRead file_read fs_read',
   list_files:
     'Glob LS list list_dir ListDirectory ListDir find FindFiles find_by_name FileSearch tree list_code_definition_names',
   grep: 'Search GrepSearch SearchFile search_files SearchFileContent search_file_content codebase_search semantic_search rg ripgrep search_code text_search',

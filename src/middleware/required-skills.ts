@@ -1,5 +1,5 @@
-import { prompt } from '../core/prompts.ts';
 import type { EventOf, SessionEvent } from '../core/events.ts';
+import { prompt } from '../core/prompts.ts';
 import { defineMiddleware, type Middleware, type SessionInfo } from '../session/middleware.ts';
 import type { Thread } from '../session/thread.ts';
 
@@ -75,7 +75,10 @@ export function requiredSkills(options: RequiredSkillsOptions): Middleware {
       }
       if (options.policy === 'allow') return { kind: 'end' };
       if (options.policy === 'fail') {
-        return { kind: 'fail', reason: `required skills were not loaded after ${thread.requiredNudges} nudges: ${names}` };
+        return {
+          kind: 'fail',
+          reason: `required skills were not loaded after ${thread.requiredNudges} nudges: ${names}`,
+        };
       }
       const { text, events } = await inject(missing, info.cwd, 'inject');
       return { kind: 'continue', origin: 'notice', message: text, events };

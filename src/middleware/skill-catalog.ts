@@ -1,7 +1,7 @@
+import { defineMiddleware, type Middleware, type SessionSetup } from '../session/middleware.ts';
 import { describeSkills } from '../skills/catalog.ts';
 import type { ListOptions, ListResult } from '../skills/list-filter.ts';
 import type { SkillLibrary } from '../skills/types.ts';
-import { defineMiddleware, type Middleware, type SessionSetup } from '../session/middleware.ts';
 import { installSkillTool } from '../tools/install-skill.ts';
 import { listSubagentsTool } from '../tools/list-subagents.ts';
 import { readSkillTool } from '../tools/read-skill.ts';
@@ -43,7 +43,9 @@ export async function addSkillTools(setup: SessionSetup, options: SkillListing, 
     for (const tool of [runSkillTool('', service), searchSkillsTool(service)]) setup.addTool(tool);
   } else {
     const { listed } = await options.listed(library, setup);
-    const folders = library.roots.filter((root) => root.status === 'ok' && root.scope !== 'builtin').map((root) => root.path);
+    const folders = library.roots
+      .filter((root) => root.status === 'ok' && root.scope !== 'builtin')
+      .map((root) => root.path);
     const catalog = describeSkills({ skills: library.skills, listed, lazy, style, maxBytes, folders });
     setup.addTool(runSkillTool(catalog.text, service));
     if (lazy || catalog.isPartial) setup.addTool(searchSkillsTool(service));

@@ -31,10 +31,18 @@ export async function skillNotice(
   await keepSnapshot(library, cache);
   const changes = await changesSince(last.fingerprint, library, cache);
   const lines = changes
-    ? [line('skills-added', changes.added), line('skills-removed', changes.removed), line('skills-edited', changes.changed)]
+    ? [
+        line('skills-added', changes.added),
+        line('skills-removed', changes.removed),
+        line('skills-edited', changes.changed),
+      ]
     : [prompt('skills-unknown-change')];
   const text = lines.filter((part) => part !== '').join('\n');
-  const event = { type: 'skills.changed' as const, ...(changes ?? { added: [], removed: [], changed: [] }), fingerprint };
+  const event = {
+    type: 'skills.changed' as const,
+    ...(changes ?? { added: [], removed: [], changed: [] }),
+    fingerprint,
+  };
   return { notices: text === '' ? [] : [text], events: [event] };
 }
 

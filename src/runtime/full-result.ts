@@ -1,6 +1,6 @@
 import { isReference } from '../core/ids.ts';
-import type { FullResultLookup } from '../tools/read-result.ts';
 import type { SessionStore } from '../store/contract.ts';
+import type { FullResultLookup } from '../tools/read-result.ts';
 
 /** Finds whole results in the log: by the id of a call of the session, or of a child by its reference. */
 export function fullResultLookup(store: SessionStore): FullResultLookup {

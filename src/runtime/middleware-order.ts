@@ -1,6 +1,6 @@
 import { ReasonixError } from '../core/errors.ts';
 import { budgets } from '../middleware/budgets.ts';
-import { clipping, type ClippingOptions } from '../middleware/clipping.ts';
+import { type ClippingOptions, clipping } from '../middleware/clipping.ts';
 import { lazySkills } from '../middleware/lazy-skills.ts';
 import { type PermissionOptions, permissions } from '../middleware/permissions.ts';
 import { projectInstructions } from '../middleware/project-instructions.ts';
@@ -36,9 +36,15 @@ export interface Placement {
 }
 
 /** @throws ReasonixError `usage` when the neighbour does not exist or the name is taken. */
-export function insertMiddleware(chain: readonly Middleware[], middleware: Middleware, place: Placement = {}): Middleware[] {
+export function insertMiddleware(
+  chain: readonly Middleware[],
+  middleware: Middleware,
+  place: Placement = {},
+): Middleware[] {
   if (chain.some(({ name }) => name === middleware.name)) {
-    throw new ReasonixError('usage', `there is a middleware named ${middleware.name} already`, { hint: 'give it another name' });
+    throw new ReasonixError('usage', `there is a middleware named ${middleware.name} already`, {
+      hint: 'give it another name',
+    });
   }
   const neighbour = place.before ?? place.after;
   if (neighbour === undefined) return [...chain, middleware];

@@ -22,7 +22,11 @@ export async function chooseChildModel(
   onProblem: (text: string) => void,
 ): Promise<SessionModel> {
   const effort = skill.effort ?? agent.subagent_effort ?? parent.effort;
-  const withEffort = (provider: string, name: string): SessionModel => ({ provider, name, ...(effort ? { effort } : {}) });
+  const withEffort = (provider: string, name: string): SessionModel => ({
+    provider,
+    name,
+    ...(effort ? { effort } : {}),
+  });
   const configured = agent.subagent_models[skill.name];
   if (configured === undefined && skill.model !== undefined && !AS_PARENT.has(skill.model)) {
     try {

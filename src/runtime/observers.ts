@@ -17,7 +17,10 @@ export class Observers {
     for (const listener of this.#all) listener(observation);
     // A session that is just starting does not run yet; its first event names its parent.
     const { session } = observation;
-    const parent = observation.kind === 'event' && observation.event.type === 'session.started' ? observation.event.parent?.session : this.#parentOf(session);
+    const parent =
+      observation.kind === 'event' && observation.event.type === 'session.started'
+        ? observation.event.parent?.session
+        : this.#parentOf(session);
     for (let id: string | undefined = session; id; id = id === session ? parent : this.#parentOf(id)) {
       for (const listener of this.#bySession.get(id) ?? []) listener(observation);
     }

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { loadConfig, type LoadedConfig } from '../config/cascade.ts';
+import { type LoadedConfig, loadConfig } from '../config/cascade.ts';
 import { messageOf, ReasonixError } from '../core/errors.ts';
 import { inProcessSlots } from '../engines/in-process.ts';
 import type { Models } from '../models/contract.ts';
@@ -52,9 +52,10 @@ export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime
   });
   const { config, folders } = loaded;
   const models = options.models ?? (await modelsOf(options, loaded, env));
-  const store = options.store ?? (await openSqliteStore({ home: folders.reasonixHome, path: config.store.path, onProblem }));
+  const store =
+    options.store ?? (await openSqliteStore({ home: folders.reasonixHome, path: config.store.path, onProblem }));
   try {
-    return new Runtime(await wire(options, loaded, { store, models, onProblem, env }));
+    return new Runtime(await wire(options, loaded, { store, models, onProblem }));
   } catch (error) {
     if (!options.store) await store.close();
     throw error;
@@ -64,12 +65,11 @@ export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime
 interface Parts {
   store: SessionStore;
   models: Models;
-  env: Readonly<Record<string, string | undefined>>;
   onProblem(text: string): void;
 }
 
 async function wire(options: RuntimeOptions, { config, folders }: LoadedConfig, parts: Parts): Promise<Wiring> {
-  const { store, models, env, onProblem } = parts;
+  const { store, models, onProblem } = parts;
   const live = new Map<string, LiveSession>();
   const observers = new Observers((session) => live.get(session)?.session.started.parent?.session);
   const libraries = new Map<string, Promise<SkillLibrary>>();
@@ -87,14 +87,14 @@ async function wire(options: RuntimeOptions, { config, folders }: LoadedConfig, 
     return opened;
   };
   const tools = (cwd: string): readonly Tool[] => {
+    const web = config.tools.web_fetch;
     const builtIn = workspaceTools({
       cwd,
-      env,
       readable: () => [...skillFolders],
       allowWrite: config.sandbox.allow_write,
       forbidRead: config.sandbox.forbid_read,
-      shellTimeout: config.tools.shell_timeout,
-      webFetch: config.tools.web_fetch,
+      shell: { timeout: config.tools.shell_timeout / 1000 },
+      web: { allowPrivate: web.allow_private, maxBytes: web.max_bytes, timeout: web.timeout },
     });
     const all = [...builtIn, ...(options.tools ?? [])];
     const { enabled } = config.tools;
@@ -155,7 +155,8 @@ async function wire(options: RuntimeOptions, { config, folders }: LoadedConfig, 
     clipping: { limit: config.tools.output_limit, lookup: fullResultLookup(store) },
   });
   const withUsers = (options.middleware ?? []).reduce(
-    (sofar, entry) => ('middleware' in entry ? insertMiddleware(sofar, entry.middleware, entry) : insertMiddleware(sofar, entry)),
+    (sofar, entry) =>
+      'middleware' in entry ? insertMiddleware(sofar, entry.middleware, entry) : insertMiddleware(sofar, entry),
     chain,
   );
   return {

@@ -1,5 +1,5 @@
 import type { Limits } from '../core/budget.ts';
-import type { ApprovalRequest, Approval } from '../middleware/permissions.ts';
+import type { Approval, ApprovalRequest } from '../middleware/permissions.ts';
 import type { ModelClient, Models } from '../models/contract.ts';
 import type { Middleware } from '../session/middleware.ts';
 import type { SessionStore } from '../store/contract.ts';

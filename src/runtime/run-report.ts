@@ -67,12 +67,14 @@ export class RunReport {
   observe(observation: Observation): void {
     if (observation.kind !== 'event') return;
     const { session, event } = observation;
-    const tally = this.#tallies.get(session) ?? this.#join(event.type === 'session.started' ? event : this.#identify(session));
+    const tally =
+      this.#tallies.get(session) ?? this.#join(event.type === 'session.started' ? event : this.#identify(session));
     if (!tally) return;
     this.#count(tally, event);
     if (session !== this.#session) return;
     if (event.type === 'required.nudged') this.#nudges++;
-    if (event.type === 'skill.loaded' && (event.via === 'inject' || event.via === 'force')) this.#injected.add(event.name);
+    if (event.type === 'skill.loaded' && (event.via === 'inject' || event.via === 'force'))
+      this.#injected.add(event.name);
   }
 
   result(turn: TurnResult, required: { names: string[]; loaded: string[] }): RunResult {
@@ -109,7 +111,8 @@ export class RunReport {
 
   #count(tally: Tally, event: StoredEvent): void {
     if (event.type === 'turn.ended') tally.status = statusText(event);
-    if (event.type === 'user.message' && event.origin !== 'nudge' && event.origin !== 'notice') tally.status = 'running';
+    if (event.type === 'user.message' && event.origin !== 'nudge' && event.origin !== 'notice')
+      tally.status = 'running';
     if (event.type !== 'assistant.message' || event.finishReason === 'host') return;
     tally.steps++;
     tally.usage = addUsage(tally.usage, event.usage);

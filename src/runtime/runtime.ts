@@ -1,9 +1,9 @@
 import { platform } from 'node:os';
+import type { Config } from '../config/config.ts';
 import type { Limits } from '../core/budget.ts';
 import { ReasonixError } from '../core/errors.ts';
 import { newSessionId } from '../core/ids.ts';
 import { prompt } from '../core/prompts.ts';
-import type { Config } from '../config/config.ts';
 import type { RequiredSet } from '../middleware/required-skills.ts';
 import type { Models } from '../models/contract.ts';
 import { forkHistory } from '../session/fork.ts';

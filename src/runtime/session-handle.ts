@@ -82,7 +82,8 @@ export class SessionHandle {
   }
 
   #run(input: () => Promise<TurnInput | undefined>, options: SendOptions): SessionRun {
-    const subscribe = (listener: (observation: Observation) => void) => this.#wiring.subscribe(this.#session.id, listener);
+    const subscribe = (listener: (observation: Observation) => void) =>
+      this.#wiring.subscribe(this.#session.id, listener);
     return new SessionRun(this.id, this.#turn(input, options), subscribe);
   }
 

@@ -77,6 +77,11 @@ function withAnswers(task: string, runs: readonly SkillRun[]): string {
   if (runs.length === 0) return task;
   return inputsText(
     task,
-    runs.map(({ ref, answer, status, result }) => ({ reference: ref, answer, status, skill: result.subagents[0]?.skill ?? '' })),
+    runs.map(({ ref, answer, status, result }) => ({
+      reference: ref,
+      answer,
+      status,
+      skill: result.subagents[0]?.skill ?? '',
+    })),
   );
 }

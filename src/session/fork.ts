@@ -19,10 +19,21 @@ export function forkHistory(session: string, events: readonly StoredEvent[]): Se
   }
   const thread = Thread.fold(session, events);
   for (const call of thread.openCalls.values()) {
-    copied.push({ type: 'tool.result', call: call.id, name: call.name, content: prompt('interrupted-call'), isError: true });
+    copied.push({
+      type: 'tool.result',
+      call: call.id,
+      name: call.name,
+      content: prompt('interrupted-call'),
+      isError: true,
+    });
   }
   if (thread.turn) {
-    copied.push({ type: 'turn.ended', status: 'cancelled', answer: thread.turn.lastText, reason: 'forked in the middle of the turn' });
+    copied.push({
+      type: 'turn.ended',
+      status: 'cancelled',
+      answer: thread.turn.lastText,
+      reason: 'forked in the middle of the turn',
+    });
   }
   return copied;
 }

@@ -15,6 +15,8 @@ export class LeaseKeeper {
   readonly #owner: string;
   readonly #ttl: number;
   readonly #held = new Map<string, Held>();
+  /** Sessions whose claim is under way: the store knows the process, not who in it asks. */
+  readonly #claiming = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(store: SessionStore, owner: string, ttl = LEASE_TTL) {
@@ -25,20 +27,30 @@ export class LeaseKeeper {
 
   /** @throws ReasonixError `session_busy` when somebody else, or this process, works on the session. */
   async claim(session: string, onLost: (error: unknown) => void): Promise<Lease> {
-    if (this.#held.has(session)) {
+    if (this.holds(session)) {
       throw new ReasonixError('session_busy', `session ${session} is being run by this process right now`, {
         hint: 'wait until its turn has ended',
         details: { holder: this.#owner },
       });
     }
-    const lease = await this.#store.claim(session, this.#owner, this.#ttl);
-    this.#held.set(session, { lease, onLost });
+    this.#claiming.add(session);
+    try {
+      const lease = await this.#store.claim(session, this.#owner, this.#ttl);
+      this.#held.set(session, { lease, onLost });
+      return lease;
+    } finally {
+      this.#claiming.delete(session);
+      this.#renewWhileHeld();
+    }
+  }
+
+  #renewWhileHeld(): void {
+    if (this.#held.size === 0) return;
     this.#timer ??= setInterval(() => void this.#renewAll(), this.#ttl / 3).unref();
-    return lease;
   }
 
   holds(session: string): boolean {
-    return this.#held.has(session);
+    return this.#held.has(session) || this.#claiming.has(session);
   }
 
   async release(lease: Lease): Promise<void> {

@@ -1,4 +1,4 @@
-import { LimitReached, type LimitHit } from '../core/budget.ts';
+import { type LimitHit, LimitReached } from '../core/budget.ts';
 import type { EventOf } from '../core/events.ts';
 import type { ModelReply } from '../models/contract.ts';
 import type { Turn } from './turn.ts';

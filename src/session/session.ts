@@ -235,7 +235,8 @@ export class Session {
         const result = await this.#turn(new Turn(this, { ...options, signal }), true);
         if (!input || result.status === 'cancelled') return result;
       }
-      if (!input) throw new ReasonixError('usage', `session ${this.id} has no unfinished turn`, { hint: 'give it a task' });
+      if (!input)
+        throw new ReasonixError('usage', `session ${this.id} has no unfinished turn`, { hint: 'give it a task' });
       await this.#begin(input);
       return await this.#turn(new Turn(this, { ...options, signal }), false);
     } finally {
@@ -299,7 +300,9 @@ export class Session {
         return await loop(turn, this.#unansweredReply());
       }
       const opening = await openingOf(this.host.chain, turn);
-      const notices = opening.notices.map((content): SessionEvent => ({ type: 'user.message', origin: 'notice', content }));
+      const notices = opening.notices.map(
+        (content): SessionEvent => ({ type: 'user.message', origin: 'notice', content }),
+      );
       if (notices.length + opening.events.length > 0) await this.append([...opening.events, ...notices]);
       return await loop(turn);
     } catch (error) {

@@ -97,7 +97,7 @@ export class Turn implements TurnView {
    */
   async runCalls(calls: readonly ToolCall[], recovering = false): Promise<void> {
     const prepared = calls.map((call) =>
-      recovering ? this.#interrupted(call) ?? this.#prepare(call) : this.#prepare(call),
+      recovering ? (this.#interrupted(call) ?? this.#prepare(call)) : this.#prepare(call),
     );
     await schedule(prepared, (item) => this.#answer(item, recovering));
   }
@@ -163,7 +163,12 @@ export class Turn implements TurnView {
   #interrupted(call: ToolCall): Prepared | undefined {
     const tool = this.#session.tool(call.name);
     if (tool?.effects !== 'write' || !this.thread.startedCalls.has(call.id)) return undefined;
-    return { kind: 'answered', call, effects: 'read', outcome: { content: prompt('interrupted-write'), isError: true } };
+    return {
+      kind: 'answered',
+      call,
+      effects: 'read',
+      outcome: { content: prompt('interrupted-write'), isError: true },
+    };
   }
 
   #prepare(call: ToolCall): Prepared {

@@ -9,7 +9,8 @@ const known = new Map<string, Snapshot>();
 
 const snapshotOf = (library: SkillLibrary): Snapshot => new Map(library.skills.map(({ name, stamp }) => [name, stamp]));
 
-const fileOf = (folder: string, fingerprint: string): string => join(folder, `library-${fingerprint.slice(0, 32)}.json`);
+const fileOf = (folder: string, fingerprint: string): string =>
+  join(folder, `library-${fingerprint.slice(0, 32)}.json`);
 
 /**
  * Keeps what the library looks like now under its fingerprint, so that a session which only logs the

@@ -1,6 +1,6 @@
-import { parseToolRules, narrowTools, type ToolRule } from '../core/tool-rules.ts';
 import type { EventOf } from '../core/events.ts';
 import { prompt } from '../core/prompts.ts';
+import { narrowTools, parseToolRules, type ToolRule } from '../core/tool-rules.ts';
 import type { SessionInfo } from '../session/middleware.ts';
 import type { SessionPlan } from '../session/session.ts';
 import { renderChildPrompt } from '../skills/render.ts';
@@ -32,7 +32,7 @@ export interface ChildPlanOptions {
 type Permissions = NonNullable<EventOf<'session.started'>['permissions']>;
 
 /** A child's session: the skill's body as system prompt, its own tools only, nothing of the parent. */
-export function planChild(options: ChildPlanOptions): SessionPlan {
+export async function planChild(options: ChildPlanOptions): Promise<SessionPlan> {
   const { reference, parent, call, skill, body, task, tools, model } = options;
   const above = parent.session;
   const depth = above.info.depth + 1;
@@ -49,21 +49,27 @@ export function planChild(options: ChildPlanOptions): SessionPlan {
   const permissions = narrowPermissions(above.started.permissions, skill);
   return {
     info,
-    system: systemPrompt(skill, body, task, info.cwd),
+    system: await systemPrompt(skill, body, task, info.cwd),
     tools,
     narrow: (names) => narrowNames(names, tools, permissions, depth >= options.maxDepth),
     model,
-    budget: { steps: skill.limits.maxSteps, tokens: skill.limits.maxTokens, cost: skill.limits.maxCost, time: skill.limits.timeout },
+    budget: {
+      steps: skill.limits.maxSteps,
+      tokens: skill.limits.maxTokens,
+      cost: skill.limits.maxCost,
+      time: skill.limits.timeout,
+    },
     parent: { session: above.id, call },
     permissions,
     outputSchema: skill.outputSchema,
   };
 }
 
-function systemPrompt(skill: Skill, body: SkillBody, task: string, cwd: string): string {
+async function systemPrompt(skill: Skill, body: SkillBody, task: string, cwd: string): Promise<string> {
   const missing = skill.diagnostics.filter((diagnostic) => diagnostic.code === 'unknown-tool');
-  const note = missing.length > 0 ? `\n${prompt('missing-tools', { note: missing.map((one) => one.message).join('; ') })}` : '';
-  return `${renderChildPrompt(skill, body.text, task)}\n\n${prompt('child-runtime', { cwd })}${note}`;
+  const note =
+    missing.length > 0 ? `\n${prompt('missing-tools', { note: missing.map((one) => one.message).join('; ') })}` : '';
+  return `${await renderChildPrompt(skill, body.text, task)}\n\n${prompt('child-runtime', { cwd })}${note}`;
 }
 
 /** The parent's grants and refusals with the skill's own added: they only narrow. */

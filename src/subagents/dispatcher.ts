@@ -92,7 +92,8 @@ export class Dispatcher implements SkillService {
     const lookup = exact.status === 'unknown' ? library.find(cleanName(name)) : exact;
     switch (lookup.status) {
       case 'found':
-        if (session.thread.disabledSkills.has(lookup.skill.name)) throw refused('skill-disabled', { name: lookup.skill.name });
+        if (session.thread.disabledSkills.has(lookup.skill.name))
+          throw refused('skill-disabled', { name: lookup.skill.name });
         return lookup.skill;
       case 'disabled':
         throw refused('skill-disabled', { name: lookup.name });
@@ -115,12 +116,7 @@ export class Dispatcher implements SkillService {
     return { content, events: [loadedEvent(skill, body.hash)] };
   }
 
-  async #runChild(
-    skill: Skill,
-    input: RunSkillInput,
-    parent: LiveSession,
-    context: ToolContext,
-  ): Promise<ToolOutcome> {
+  async #runChild(skill: Skill, input: RunSkillInput, parent: LiveSession, context: ToolContext): Promise<ToolOutcome> {
     const { continue_from: continueFrom, fork_from: forkFrom, inputs_from: inputsFrom } = input;
     if (continueFrom && forkFrom) throw refused('continue-or-fork', { name: skill.name });
     const task = input.arguments?.trim() ?? '';
@@ -163,11 +159,9 @@ function unknownText(name: string, nearest: readonly string[], total: number): s
 
 /** Drops `[subagent]`, list dashes, a leading slash, quotes, and what follows a colon and a blank. */
 export function cleanName(name: string): string {
-  const bare = name
-    .replace(/\[[^\]]*\]/gu, ' ')
-    .replace(/^[\s\-*/`"']+/u, '')
-    .replace(/[\s`"']+$/u, '');
-  return bare.split(/:\s/u)[0]?.trim().split(/\s/u)[0]?.replace(/:$/u, '') ?? '';
+  const bare = name.replace(/\[[^\]]*\]/gu, ' ').replace(/^[\s\-*/`"']+/u, '');
+  const word = bare.split(/:\s/u)[0]?.trim().split(/\s/u)[0] ?? '';
+  return word.replace(/[`"':]+$/u, '');
 }
 
 /** Errors of our own become results that the model can act on; anything else is a fault and goes on up. */

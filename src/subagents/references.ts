@@ -41,7 +41,8 @@ async function isForkOf(store: SessionStore, root: string, ancestor: string): Pr
 
 /** The answer of a child whose turn has ended. @throws ReasonixError `reference_busy` while it runs. */
 export function answerOf(reference: string, thread: Thread): { skill: string; status: string; answer: string } {
-  if (thread.turn || !thread.lastTurn) throw new ReasonixError('reference_busy', prompt('reference-no-answer', { reference }));
+  if (thread.turn || !thread.lastTurn)
+    throw new ReasonixError('reference_busy', prompt('reference-no-answer', { reference }));
   const { status, answer, reason } = thread.lastTurn;
   return { skill: thread.started?.skill?.name ?? '', status, answer: answer || reason || '' };
 }

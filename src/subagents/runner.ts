@@ -60,7 +60,11 @@ export class SubagentRunner {
     const { task, inputsFrom = [], parent, call } = request;
     const content = await withInputs(this.#options.host.store, task, inputsFrom, parent.session.info.root);
     const origin = found.messages.length > 0 ? 'continuation' : 'task';
-    return this.#enter(request, () => this.#open(found), { origin, content, from: { session: parent.session.id, call } });
+    return this.#enter(request, () => this.#open(found), {
+      origin,
+      content,
+      from: { session: parent.session.id, call },
+    });
   }
 
   async #start(request: ChildRequest): Promise<ChildResult> {
@@ -76,7 +80,10 @@ export class SubagentRunner {
     const { thread, isAncestral } = await findReference(store, reference, root);
     const actual = thread.started?.skill?.name ?? '';
     if (actual !== request.skill.name) {
-      throw new ReasonixError('reference_skill', prompt('reference-skill', { reference, actual, wanted: request.skill.name }));
+      throw new ReasonixError(
+        'reference_skill',
+        prompt('reference-skill', { reference, actual, wanted: request.skill.name }),
+      );
     }
     if (!forkFrom && this.#options.host.leases.holds(reference)) {
       throw new ReasonixError('reference_busy', prompt('reference-busy', { reference }));
@@ -102,7 +109,10 @@ export class SubagentRunner {
     const admitted: Admitted = await admission.enter(parent, budget, signal);
     try {
       const session = await make();
-      const maxDepth = Math.min(parent.maxDepth, session.info.depth + (skill.limits.maxDepth ?? Number.POSITIVE_INFINITY));
+      const maxDepth = Math.min(
+        parent.maxDepth,
+        session.info.depth + (skill.limits.maxDepth ?? Number.POSITIVE_INFINITY),
+      );
       live.set(session.id, { session, budget, maxDepth, slot: admitted.slot });
       try {
         const turn = await session.run(input, { budget, signal });
@@ -127,7 +137,7 @@ export class SubagentRunner {
   async #create(request: ChildRequest, source?: Thread): Promise<Session> {
     const { parent, call, skill, body, task } = request;
     const { host } = this.#options;
-    const plan = planChild({
+    const plan = await planChild({
       reference: newReference(),
       parent,
       call,
@@ -202,4 +212,3 @@ export function usageEvent(call: string, { reference, turn }: ChildResult): Even
   };
   return cost.total === undefined ? event : { ...event, cost: cost.total };
 }
-

@@ -38,4 +38,3 @@ function alignedTo(text: string, position: number): number {
   const unit = text.charCodeAt(position);
   return unit >= 0xdc00 && unit <= 0xdfff ? position - 1 : position;
 }
-

@@ -10,8 +10,14 @@ export function searchSkillsTool(service: SkillService): Tool<SearchSkillsInput>
     name: 'search_skills',
     description,
     input: z.object({
-      pattern: z.string().default('').describe(parameters.pattern ?? ''),
-      flags: z.string().default('').describe(parameters.flags ?? ''),
+      pattern: z
+        .string()
+        .default('')
+        .describe(parameters.pattern ?? ''),
+      flags: z
+        .string()
+        .default('')
+        .describe(parameters.flags ?? ''),
       limit: z.int().min(1).max(1000).optional(),
       offset: z.int().min(0).optional(),
     }),

@@ -32,7 +32,13 @@ export function engine(
     store,
     leases: new LeaseKeeper(store, options.owner ?? 'test:1:1:a'),
     chain: options.chain ?? [budgets()],
-    resolveModel: async () => ({ client: model, provider: 'scripted', model: 'm', contextWindow: 1000, price: undefined }),
+    resolveModel: async () => ({
+      client: model,
+      provider: 'scripted',
+      model: 'm',
+      contextWindow: 1000,
+      price: undefined,
+    }),
     observe: (observation) => void seen.push(observation),
   };
   return { host, store, model, seen, tools };
@@ -57,7 +63,10 @@ export async function reopened({ host, store, tools }: EngineBench, id: string):
 export const turn = (session: Session, content: string, options: { limits?: Limits; signal?: AbortSignal } = {}) =>
   session.run(
     { origin: 'user', content },
-    { budget: new Budget(options.limits ?? {}, { setBy: 'the test' }), signal: options.signal ?? new AbortController().signal },
+    {
+      budget: new Budget(options.limits ?? {}, { setBy: 'the test' }),
+      signal: options.signal ?? new AbortController().signal,
+    },
   );
 
 export const resume = (session: Session, limits: Limits = {}) =>

@@ -26,24 +26,29 @@ function noted(log: string[]): Tool[] {
 
 describe('a turn', () => {
   it('asks, runs what was asked for, asks again and ends with the answer', async () => {
-    const bench = engine(
-      ({ messages }) => {
-        const last = messages.at(-1);
-        return last?.role === 'tool' ? { text: `got ${last.content}` } : { calls: [call('look', { id: 'a' })] };
-      },
-      noted([]),
-    );
+    const bench = engine(({ messages }) => {
+      const last = messages.at(-1);
+      return last?.role === 'tool' ? { text: `got ${last.content}` } : { calls: [call('look', { id: 'a' })] };
+    }, noted([]));
     const session = await newSession(bench);
     const result = await turn(session, 'go');
     expect(result).toMatchObject({ status: 'completed', answer: 'got a done', steps: 2 });
     const types = (await bench.store.read(session.id)).map((event) => event.type);
-    expect(types).toEqual(['session.started', 'user.message', 'assistant.message', 'tool.result', 'assistant.message', 'turn.ended']);
+    expect(types).toEqual([
+      'session.started',
+      'user.message',
+      'assistant.message',
+      'tool.result',
+      'assistant.message',
+      'turn.ended',
+    ]);
   });
 
   it('runs reads side by side, makes a write a barrier, and sends results in call order', async () => {
     const log: string[] = [];
     const bench = engine(({ messages }) => {
-      if (messages.length > 1) return messages.flatMap((message) => (message.role === 'tool' ? [message.content] : [])).join();
+      if (messages.length > 1)
+        return messages.flatMap((message) => (message.role === 'tool' ? [message.content] : [])).join();
       return {
         calls: [
           call('look', { id: 'a', ms: 40 }),
@@ -61,9 +66,15 @@ describe('a turn', () => {
   it('F20: one failing call is one failed result; its siblings go on', async () => {
     const bench = engine(({ messages }) => {
       if (messages.length > 1)
-        return messages.flatMap((message) => (message.role === 'tool' ? [`${message.isError}:${message.content}`] : [])).join();
+        return messages
+          .flatMap((message) => (message.role === 'tool' ? [`${message.isError}:${message.content}`] : []))
+          .join();
       return {
-        calls: [call('look', { id: 'a', ms: 10 }), call('look', { id: 'b', fail: true }), call('look', { id: 'c', ms: 10 })],
+        calls: [
+          call('look', { id: 'a', ms: 10 }),
+          call('look', { id: 'b', fail: true }),
+          call('look', { id: 'c', ms: 10 }),
+        ],
       };
     }, noted([]));
     expect((await turn(await newSession(bench), 'go')).answer).toBe('false:a done,true:b broke,false:c done');
@@ -71,7 +82,8 @@ describe('a turn', () => {
 
   it('tells the model what was wrong with a call, and takes arguments that are encoded twice', async () => {
     const bench = engine(({ messages }) => {
-      if (messages.length > 1) return messages.flatMap((message) => (message.role === 'tool' ? [message.content] : [])).join('\n');
+      if (messages.length > 1)
+        return messages.flatMap((message) => (message.role === 'tool' ? [message.content] : [])).join('\n');
       return {
         calls: [
           { name: 'look', arguments: '{"id":' },
@@ -93,7 +105,9 @@ describe('a turn', () => {
     const bench = engine(() => (++step < 3 ? { calls: [call('look', { id: `x${step}` }, 'same')] } : 'end'), noted([]));
     const session = await newSession(bench);
     await turn(session, 'go');
-    const ids = (await bench.store.read(session.id)).flatMap((event) => (event.type === 'tool.result' ? [event.call] : []));
+    const ids = (await bench.store.read(session.id)).flatMap((event) =>
+      event.type === 'tool.result' ? [event.call] : [],
+    );
     expect(new Set(ids).size).toBe(2);
   });
 
@@ -119,32 +133,56 @@ describe('a turn', () => {
   });
 
   it('each request begins with the bytes of the one before it', async () => {
-    const bench = engine(({ messages }) => (messages.length < 30 ? { calls: [call('look', { id: 'a' }), call('look', { id: 'b' })] } : 'end'), noted([]));
+    const bench = engine(
+      ({ messages }) =>
+        messages.length < 30 ? { calls: [call('look', { id: 'a' }), call('look', { id: 'b' })] } : 'end',
+      noted([]),
+    );
     const session = await newSession(bench);
     await turn(session, 'go');
     await turn(session, 'more');
     const bytes = bench.model.requests.map(bytesOf);
     expect(bytes.length).toBeGreaterThan(10);
-    for (const [index, text] of bytes.entries()) if (index > 0) expect(text.startsWith(bytes[index - 1] ?? '?')).toBe(true);
+    for (const [index, text] of bytes.entries())
+      if (index > 0) expect(text.startsWith(bytes[index - 1] ?? '?')).toBe(true);
   });
 });
 
 describe('limits', () => {
   it('F15: a limit grants one last step without tools, and says which limit it was', async () => {
-    const bench = engine(({ toolChoice }) => (toolChoice === 'none' ? 'so far: a' : { text: 'working', calls: [call('look', { id: 'a' })] }), noted([]));
+    const bench = engine(
+      ({ toolChoice }) =>
+        toolChoice === 'none' ? 'so far: a' : { text: 'working', calls: [call('look', { id: 'a' })] },
+      noted([]),
+    );
     const result = await turn(await newSession(bench), 'go', { limits: { steps: 3 } });
-    expect(result).toMatchObject({ status: 'limit', answer: 'so far: a', steps: 4, limit: { which: 'steps', limit: 3, setBy: 'the test' } });
+    expect(result).toMatchObject({
+      status: 'limit',
+      answer: 'so far: a',
+      steps: 4,
+      limit: { which: 'steps', limit: 3, setBy: 'the test' },
+    });
     const last = bench.model.requests.at(-1);
     expect(last?.tools).toEqual(bench.model.requests[0]?.tools);
   });
 
   it('keeps what was said when the summing-up says nothing', async () => {
-    const bench = engine(({ toolChoice }) => (toolChoice === 'none' ? '' : { text: 'part one', calls: [call('look', { id: 'a' })] }), noted([]));
-    expect(await turn(await newSession(bench), 'go', { limits: { steps: 1 } })).toMatchObject({ status: 'limit', answer: 'part one' });
+    const bench = engine(
+      ({ toolChoice }) => (toolChoice === 'none' ? '' : { text: 'part one', calls: [call('look', { id: 'a' })] }),
+      noted([]),
+    );
+    expect(await turn(await newSession(bench), 'go', { limits: { steps: 1 } })).toMatchObject({
+      status: 'limit',
+      answer: 'part one',
+    });
   });
 
   it('F12: a time limit stops a slow tool and still sums up', async () => {
-    const bench = engine(({ toolChoice }) => (toolChoice === 'none' ? 'stopped in time' : { calls: [call('look', { id: 'a', ms: 60_000 })] }), noted([]));
+    const bench = engine(
+      ({ toolChoice }) =>
+        toolChoice === 'none' ? 'stopped in time' : { calls: [call('look', { id: 'a', ms: 60_000 })] },
+      noted([]),
+    );
     const session = await newSession(bench);
     const result = await turn(session, 'go', { limits: { time: 50 } });
     expect(result).toMatchObject({ status: 'limit', answer: 'stopped in time', limit: { which: 'time' } });
@@ -153,7 +191,11 @@ describe('limits', () => {
 
   it('a token limit counts every token once', async () => {
     const usage = { input: 90, output: 10 };
-    const bench = engine(({ toolChoice }) => (toolChoice === 'none' ? { text: 'end', usage } : { calls: [call('look', { id: 'a' })], usage }), noted([]));
+    const bench = engine(
+      ({ toolChoice }) =>
+        toolChoice === 'none' ? { text: 'end', usage } : { calls: [call('look', { id: 'a' })], usage },
+      noted([]),
+    );
     const result = await turn(await newSession(bench), 'go', { limits: { tokens: 250 } });
     expect(result).toMatchObject({ status: 'limit', steps: 4, limit: { which: 'tokens' } });
   });
@@ -162,7 +204,10 @@ describe('limits', () => {
 describe('cancel', () => {
   it('stops tools, answers every call, and is written down; nothing runs after it', async () => {
     const log: string[] = [];
-    const bench = engine(() => ({ text: 'on it', calls: [call('look', { id: 'a', ms: 60_000 }), call('change', { id: 'b' })] }), noted(log));
+    const bench = engine(
+      () => ({ text: 'on it', calls: [call('look', { id: 'a', ms: 60_000 }), call('change', { id: 'b' })] }),
+      noted(log),
+    );
     const session = await newSession(bench);
     const controller = new AbortController();
     const running = turn(session, 'go', { signal: controller.signal });
@@ -254,7 +299,8 @@ describe('recovery of a turn that was cut', () => {
       if (!session.thread.turn) continue;
       cuts++;
       expect(await resume(session)).toMatchObject({ status: 'completed', answer: 'all 3' });
-      for (const write of ['w1', 'w2']) expect(log.filter((line) => line === `+${write}`).length).toBeLessThanOrEqual(1);
+      for (const write of ['w1', 'w2'])
+        expect(log.filter((line) => line === `+${write}`).length).toBeLessThanOrEqual(1);
       const events = await bench.store.read(session.id);
       const results = events.filter((event) => event.type === 'tool.result').map((event) => event.call);
       expect(new Set(results).size).toBe(results.length);
