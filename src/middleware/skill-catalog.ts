@@ -42,11 +42,11 @@ export async function addSkillTools(setup: SessionSetup, options: SkillListing, 
   if (!setup.isNew) {
     for (const tool of [runSkillTool('', service), searchSkillsTool(service)]) setup.addTool(tool);
   } else {
-    const { listed } = await options.listed(library, setup);
+    const { listed, required } = await options.listed(library, setup);
     const folders = library.roots
       .filter((root) => root.status === 'ok' && root.scope !== 'builtin')
       .map((root) => root.path);
-    const catalog = describeSkills({ skills: library.skills, listed, lazy, style, maxBytes, folders });
+    const catalog = describeSkills({ skills: library.skills, listed, required, lazy, style, maxBytes, folders });
     setup.addTool(runSkillTool(catalog.text, service));
     if (lazy || catalog.isPartial) setup.addTool(searchSkillsTool(service));
     if (setup.kind === 'root') await rememberSkills(setup, library, options.cache);

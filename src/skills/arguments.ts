@@ -30,8 +30,8 @@ export function renderBody(
   const named = readNamed(given, names);
   const filled = new Set<string>();
   let whole = false;
-  const text = body.replace(placeholders(names), (found: string, escape: string, name: string | undefined) => {
-    if (escape !== '') return found.slice(escape.length);
+  const text = body.replace(placeholders(names), (found: string, slash: string, name: string | undefined) => {
+    if (slash !== '') return found.slice(slash.length);
     if (name === undefined || WHOLE.has(name)) {
       whole = true;
       return given;

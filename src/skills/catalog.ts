@@ -40,7 +40,7 @@ export interface Catalog {
 export function describeSkills(options: CatalogOptions): Catalog {
   const { skills, lazy, folders } = options;
   const candidates = lazy ? skills.filter((skill) => isBuiltIn(skill) && isOffered(skill)) : options.listed;
-  const { lines, shown, bare } = fit(candidates, options);
+  const { lines, shown, bare } = fitted(candidates, options);
   // Skills that the model is not meant to start are not advertised, so they are not missing either.
   const hidden = skills.filter((skill) => isOffered(skill) && !shown.has(skill.name)).length;
   const lead = prompt('skills-lead');
@@ -71,7 +71,7 @@ interface Fitted {
 type Detail = 'full' | 'name' | 'none';
 
 /** The richest of five forms that fits; the poorest, names of kept skills, always does. */
-function fit(
+function fitted(
   candidates: readonly Skill[],
   { style = 'full', maxBytes = 16_384, required = [] }: CatalogOptions,
 ): Fitted {
@@ -87,16 +87,16 @@ function fit(
     { kept: most, rest: 'none' },
     { kept: 'name', rest: 'none' },
   ];
-  let fitted: Fitted = { lines: [], shown: new Set(), bare: 0 };
+  let best: Fitted = { lines: [], shown: new Set(), bare: 0 };
   for (const form of forms) {
     const chosen = skills.map(({ skill, kept }) => ({ skill, detail: kept ? form.kept : form.rest }));
     const withLine = chosen.filter(({ detail }) => detail !== 'none');
     const lines = withLine.map(({ skill, detail }) => (detail === 'full' ? fullLine(skill) : nameLine(skill)));
     const bare = withLine.filter(({ skill, detail }) => detail !== most && skill.description !== '').length;
-    fitted = { lines, shown: new Set(withLine.map(({ skill }) => skill.name)), bare };
+    best = { lines, shown: new Set(withLine.map(({ skill }) => skill.name)), bare };
     if (lines.reduce((sum, line) => sum + byteLength(line) + 1, 0) <= maxBytes) break;
   }
-  return fitted;
+  return best;
 }
 
 const nameLine = ({ name, runAs }: Skill): string =>

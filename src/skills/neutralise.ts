@@ -6,16 +6,16 @@ import { oneLine, wellFormed } from '../core/text.ts';
  * by their neighbours, below.
  */
 const INVISIBLE =
-  /[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff9-\ufffb\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]/gu;
+  /\u034f|[\u17b4\u17b5]|[\u180b-\u180f]|[\ufe00-\ufe0d]|[\u00ad\u061c\u115f\u1160\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufeff\uffa0\ufff9-\ufffb]|[\u{1d173}-\u{1d17a}]|[\u{e0000}-\u{e0fff}]/gu;
 
 /** A joiner that joins nothing, or one of several in a row. */
 const LOOSE_JOINER =
-  /(?<![\p{L}\p{M}\p{N}\p{Emoji}\ufe0f])[\u200c\u200d]+|[\u200c\u200d]+(?![\p{L}\p{M}\p{N}\p{Emoji}])|[\u200c\u200d]{2,}/gu;
-const LOOSE_SELECTOR = /(?<=^|[\s\ufe0e\ufe0f])[\ufe0e\ufe0f]+/gu;
+  /(?<![\p{L}\p{M}\p{N}\p{Emoji}])[\u200c\u200d]+|[\u200c\u200d]+(?![\p{L}\p{M}\p{N}\p{Emoji}])|[\u200c\u200d]{2,}/gu;
+const LOOSE_SELECTOR = /(?<=^|\s|\ufe0e|\ufe0f)(?:\ufe0e|\ufe0f)+/gu;
 
 /** What opens or closes something for a reader of markup, also when it never ends. */
-const TAG = /<( ?[/!?]? ?[\p{L}_][^<>]*)>/gu;
-const TAG_START = /<(?= ?[/!?]? ?[\p{L}_])/gu;
+const TAG = /<((?: ?\/ ?|[!?])?[\p{L}_][^<>]*)>/gu;
+const TAG_START = /<(?=(?: ?\/ ?|[!?])?[\p{L}_])/gu;
 
 const ASCII_ONLY = /^[\x20-\x7e]*$/;
 

@@ -1,6 +1,11 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import type { SkillLibrary } from './types.ts';
+import { existsSync } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { messageOf } from '../core/errors.ts';
+import { decode } from './decode.ts';
+import { linesOf } from './list-file.ts';
+import { normalName } from './names.ts';
+import type { Diagnostic, SkillLibrary } from './types.ts';
 
 export interface RequiredOptions {
   cwd: string;
@@ -23,66 +28,107 @@ export interface RequiredSkill {
 
 export interface RequiredSkillSet {
   required: RequiredSkill[];
-  waived: RequiredSkill[];
-  /** No such skill. */
+  /** Required and let off: `by` is where a `!name` stands, or `disabled`. */
+  waived: (RequiredSkill & { by: string })[];
+  /** No such skill, or no single one. */
   unresolved: RequiredSkill[];
+  /** Files that are there and cannot be read. */
+  diagnostics: Diagnostic[];
 }
 
-/** The files of each level: user, project, session. */
-export function requiredFiles({ cwd, home, reasonixHome, session }: RequiredOptions): string[] {
-  const name = 'required_skills.txt';
-  return [
-    join(home, '.claude', name),
-    join(reasonixHome, name),
-    join(cwd, '.claude', name),
-    join(cwd, '.reasonix', name),
-    join(cwd, '.scorpiox', name),
-    join(cwd, '.scorpiox', 'sessions', session, name),
-    join(reasonixHome, 'sessions', session, name),
+const FILE = 'required_skills.txt';
+const PRODUCTS = ['.claude', '.reasonix', '.scorpiox'] as const;
+const LARGEST_FILE = 1024 * 1024;
+
+/** The files of each level that count: user, project from the repository root down to the working folder, session. */
+export function requiredFiles(options: Omit<RequiredOptions, 'configured' | 'own' | 'onlyOwn'>): string[] {
+  const { cwd, home, reasonixHome, session } = options;
+  const isPlain = /^\w[\w.-]*$/.test(session);
+  const folders = [
+    join(home, '.claude'),
+    reasonixHome,
+    join(home, '.scorpiox'),
+    ...projectFolders(cwd).flatMap((folder) => PRODUCTS.map((product) => join(folder, product))),
+    ...(isPlain ? [join(cwd, '.scorpiox', 'sessions', session), join(reasonixHome, 'sessions', session)] : []),
   ];
+  return [...new Set(folders.map((folder) => join(resolve(folder), FILE)))];
+}
+
+/** From the repository root down to the working folder; the working folder alone outside of a repository. */
+function projectFolders(cwd: string): string[] {
+  const folders: string[] = [];
+  for (let folder = resolve(cwd); ; folder = dirname(folder)) {
+    folders.unshift(folder);
+    if (existsSync(join(folder, '.git'))) return folders;
+    if (dirname(folder) === folder) return [resolve(cwd)];
+  }
 }
 
 /**
- * The union of all levels. `!name` on any level waives; a disabled skill counts as waived; a name that
- * no skill has is unresolved.
+ * The union of all levels, each name once, by the first place that names it. A `!name` on any level
+ * waives it, and a skill that the configuration disables is waived too.
  */
 export async function readRequired(options: RequiredOptions, library: SkillLibrary): Promise<RequiredSkillSet> {
-  const named: RequiredSkill[] = (options.own ?? []).map((name) => ({ name, from: 'required' }));
-  if (!options.onlyOwn) {
-    named.unshift(
-      ...(await fromFiles(options)),
-      ...options.configured.map((name) => ({ name, from: 'skills.required.names' })),
-    );
+  const diagnostics: Diagnostic[] = [];
+  const named: RequiredSkill[] = options.onlyOwn
+    ? []
+    : [
+        ...(await fromFiles(requiredFiles(options), diagnostics)),
+        ...listed(options.configured, 'skills.required.names'),
+      ];
+  named.push(...listed(options.own ?? [], 'required'));
+  const waivers = new Map<string, string>();
+  for (const { name, from } of named) {
+    if (name.startsWith('!')) waivers.set(canonical(name.slice(1), library), from);
   }
-  const waivers = new Map(
-    named.filter(({ name }) => name.startsWith('!')).map((entry) => [entry.name.slice(1).trim(), entry]),
-  );
-  const result: RequiredSkillSet = { required: [], waived: [], unresolved: [] };
+  const result: RequiredSkillSet = { required: [], waived: [], unresolved: [], diagnostics };
   const seen = new Set<string>();
   for (const entry of named) {
-    if (entry.name.startsWith('!')) continue;
-    const lookup = library.find(entry.name);
-    const name = lookup.status === 'found' ? lookup.skill.name : entry.name;
-    if (seen.has(name)) continue;
+    const name = canonical(entry.name, library);
+    if (entry.name.startsWith('!') || name === '' || seen.has(name)) continue;
     seen.add(name);
-    if (waivers.has(name) || waivers.has(entry.name) || lookup.status === 'disabled')
-      result.waived.push({ ...entry, name });
-    else if (lookup.status === 'found') result.required.push({ ...entry, name });
-    else result.unresolved.push(entry);
+    const by = waivers.get(name);
+    const { status } = library.find(name);
+    if (by !== undefined) result.waived.push({ name, from: entry.from, by });
+    else if (status === 'disabled') result.waived.push({ name, from: entry.from, by: 'disabled' });
+    else if (status === 'found') result.required.push({ name, from: entry.from });
+    else result.unresolved.push({ name, from: entry.from });
   }
   return result;
 }
 
-async function fromFiles(options: RequiredOptions): Promise<RequiredSkill[]> {
-  const lists = await Promise.all(
-    requiredFiles(options).map(async (file) => {
-      const text = await readFile(file, 'utf8').catch(() => '');
-      return text
-        .replace(/^\ufeff/, '')
-        .split(/\r\n?|\n/)
-        .map((line, index) => ({ name: line.replace(/(^|\s)#.*$/, '').trim(), from: `${file}:${index + 1}` }))
-        .filter(({ name }) => name !== '');
-    }),
+const listed = (names: readonly string[], from: string): RequiredSkill[] =>
+  names.map((name) => ({ name: name.trim(), from })).filter(({ name }) => name !== '');
+
+/** The name as the library has it, whatever way it was written. */
+function canonical(written: string, library: SkillLibrary): string {
+  const name = normalName(written);
+  const lookup = library.find(name);
+  if (lookup.status === 'found') return lookup.skill.name;
+  return lookup.status === 'disabled' ? lookup.name : name;
+}
+
+async function fromFiles(files: readonly string[], diagnostics: Diagnostic[]): Promise<RequiredSkill[]> {
+  const texts = await Promise.all(files.map(async (file) => ({ file, text: await textOf(file, diagnostics) })));
+  return texts.flatMap(({ file, text }) =>
+    linesOf(text).map(({ text: name, line }) => ({ name, from: `${file}:${line}` })),
   );
-  return lists.flat();
+}
+
+async function textOf(file: string, diagnostics: Diagnostic[]): Promise<string> {
+  const problem = (message: string): string => {
+    diagnostics.push({ severity: 'warning', code: 'required-unreadable', path: file, message });
+    return '';
+  };
+  try {
+    const stats = await stat(file);
+    const { size } = stats;
+    if (!stats.isFile()) return problem('required skills are read from a file, and this is none');
+    if (size > LARGEST_FILE)
+      return problem(`a list of required skills has at most ${LARGEST_FILE} bytes, this has ${size}`);
+    return decode(await readFile(file)).text;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return code === 'ENOENT' || code === 'ENOTDIR' ? '' : problem(`cannot be read: ${messageOf(error)}`);
+  }
 }
