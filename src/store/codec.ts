@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { messageOf, ReasonixError } from '../core/errors.ts';
 import { eventSchema, type SessionEvent, type StoredEvent } from '../core/events.ts';
+import { compileCheck } from './shape.ts';
 
 /** An event as it is written: its type beside its JSON, which carries neither `seq` nor `at`. */
 export interface EncodedEvent {
@@ -10,10 +11,10 @@ export interface EncodedEvent {
   event: SessionEvent;
 }
 
+/** An event as it is read: its number, and its JSON with `seq` and `at` put in front. */
 export interface EventRow {
   seq: number;
-  at: string;
-  data: string;
+  json: string;
 }
 
 const KNOWN_TYPES: ReadonlySet<unknown> = new Set(
@@ -52,21 +53,27 @@ function unwritable(session: string, seq: number, event: SessionEvent, why: stri
   );
 }
 
+const isEvent = compileCheck(eventSchema);
+
 /** The event of a row, or the reason why it is none. */
 export function decodeEvent(row: EventRow): StoredEvent | string {
   let value: unknown;
   try {
-    value = JSON.parse(row.data);
+    value = JSON.parse(row.json);
   } catch (error) {
-    return `is no JSON (${messageOf(error)})`;
+    return `is no JSON object (${messageOf(error)})`;
   }
-  const parsed = eventSchema.safeParse(value);
-  if (parsed.success) return stored(value as SessionEvent, row.seq, row.at);
-  const type = (value as { type?: unknown } | null)?.type;
+  if (isEvent(value)) {
+    const event = value as StoredEvent;
+    if (event.seq !== row.seq) event.seq = row.seq;
+    return event;
+  }
+  const { type } = value as { type?: unknown };
   if (typeof type === 'string' && !KNOWN_TYPES.has(type)) {
     return `has the type ${JSON.stringify(type)}, which this version does not know`;
   }
-  return `does not validate: ${describeIssues(parsed.error)}`;
+  const { error } = eventSchema.safeParse(value);
+  return `does not validate: ${error ? describeIssues(error) : 'its shape is wrong'}`;
 }
 
 export function stored(event: SessionEvent, seq: number, at: string): StoredEvent {
@@ -80,6 +87,7 @@ export function stored(event: SessionEvent, seq: number, at: string): StoredEven
 export class ReadReport {
   readonly #session: string;
   readonly #lines: string[] = [];
+  #damage: string | undefined;
   #more = 0;
 
   constructor(session: string) {
@@ -96,7 +104,13 @@ export class ReadReport {
     this.#add(`${which} of session ${this.#session} ${from === to ? 'is' : 'are'} missing from the log`);
   }
 
+  /** Said once, however many reads meet it. */
+  damage(path: string): void {
+    this.#damage = `a part of ${path} is damaged; what is left of session ${this.#session} was read`;
+  }
+
   send(onProblem: (text: string) => void): void {
+    if (this.#damage !== undefined) onProblem(this.#damage);
     for (const line of this.#lines) onProblem(line);
     if (this.#more > 0) onProblem(`${this.#more} more events of session ${this.#session} could not be read`);
   }
@@ -107,9 +121,13 @@ export class ReadReport {
   }
 }
 
-/** The readable events of rows that follow `fromSeq`; the rest is reported. */
-export function decodeRows(rows: readonly EventRow[], fromSeq: number, report: ReadReport): StoredEvent[] {
-  const events: StoredEvent[] = [];
+/** Appends the readable events of `rows`, which follow `fromSeq`, to `events`; the rest is reported. */
+export function decodeRows(
+  rows: readonly EventRow[],
+  fromSeq: number,
+  events: StoredEvent[],
+  report: ReadReport,
+): void {
   let previous = fromSeq;
   for (const row of rows) {
     if (row.seq > previous + 1) report.gap(previous + 1, row.seq - 1);
@@ -118,7 +136,6 @@ export function decodeRows(rows: readonly EventRow[], fromSeq: number, report: R
     if (typeof event === 'string') report.event(row.seq, event);
     else events.push(event);
   }
-  return events;
 }
 
 function describeIssues(error: z.ZodError): string {

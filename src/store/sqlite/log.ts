@@ -7,7 +7,11 @@ import { applyToSummary, emptySummary } from '../summary.ts';
 import type { Database, Statement } from './driver.ts';
 import { faultOf } from './faults.ts';
 import type { Leases } from './leases.ts';
+import { EVENT_ROW } from './schema.ts';
 import type { Summaries } from './summaries.ts';
+
+/** Rows read at once: few enough that their texts are gone before the next ones come. */
+const CHUNK = 256;
 
 /** The table of events: the truth of the store. */
 export class Log {
@@ -26,8 +30,10 @@ export class Log {
     this.#path = path;
     this.#lastSeq = db.prepare('select max(seq) as seq from events where session = ?');
     this.#insert = db.prepare('insert into events (session, seq, at, type, data) values (?, ?, ?, ?, ?)');
-    this.#select = db.prepare('select seq, at, data from events where session = ? and seq > ? order by seq');
-    this.#selectOne = db.prepare('select seq, at, data from events where session = ? and seq = ?');
+    this.#select = db.prepare(
+      `select ${EVENT_ROW} from events where session = ? and seq > ? order by seq limit ${CHUNK}`,
+    );
+    this.#selectOne = db.prepare(`select ${EVENT_ROW} from events where session = ? and seq = ?`);
     this.#delete = db.prepare('delete from events where session = ?');
   }
 
@@ -64,17 +70,16 @@ export class Log {
   /** Events after `fromSeq`; what cannot be read is left out and reported. */
   read(session: string, fromSeq: number, onProblem: (text: string) => void): Tail {
     const report = new ReadReport(session);
-    let rows: EventRow[];
-    try {
-      rows = this.#select.all(session, fromSeq) as EventRow[];
-    } catch (error) {
-      if (faultOf(error) !== 'corrupt') throw error;
-      onProblem(`a part of ${this.#path} is damaged; what is left of session ${session} is being read`);
-      rows = this.#readOneByOne(session, fromSeq, error);
+    const events: StoredEvent[] = [];
+    let lastSeq = fromSeq;
+    for (;;) {
+      const rows = this.#rowsAfter(session, lastSeq, report);
+      decodeRows(rows, lastSeq, events, report);
+      lastSeq = rows.at(-1)?.seq ?? lastSeq;
+      if (rows.length < CHUNK) break;
     }
-    const events = decodeRows(rows, fromSeq, report);
     report.send(onProblem);
-    return { events, lastSeq: rows.at(-1)?.seq ?? fromSeq };
+    return { events, lastSeq };
   }
 
   delete(session: string): void {
@@ -89,10 +94,21 @@ export class Log {
     return this.read(session, expectedSeq, () => {}).events.length === 0;
   }
 
-  #readOneByOne(session: string, fromSeq: number, error: unknown): EventRow[] {
+  /** The next rows: fewer than a chunk of them at the end only. */
+  #rowsAfter(session: string, fromSeq: number, report: ReadReport): EventRow[] {
+    try {
+      return this.#select.all(session, fromSeq) as EventRow[];
+    } catch (error) {
+      if (faultOf(error) !== 'corrupt') throw error;
+      report.damage(this.#path);
+      return this.#rowsOneByOne(session, fromSeq, error);
+    }
+  }
+
+  #rowsOneByOne(session: string, fromSeq: number, error: unknown): EventRow[] {
     const lastSeq = this.#summaries.lastSeq(session);
     const rows: EventRow[] = [];
-    for (let seq = fromSeq + 1; seq <= lastSeq; seq++) {
+    for (let seq = fromSeq + 1; seq <= lastSeq && rows.length < CHUNK; seq++) {
       try {
         const row = this.#selectOne.get(session, seq) as EventRow | undefined;
         if (row) rows.push(row);
@@ -100,7 +116,7 @@ export class Log {
         if (faultOf(cause) !== 'corrupt') throw cause;
       }
     }
-    if (rows.length === 0) throw error;
+    if (rows.length === 0 && fromSeq === 0) throw error;
     return rows;
   }
 }

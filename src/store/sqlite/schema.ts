@@ -45,6 +45,9 @@ const MIGRATIONS = [
   `,
 ];
 
+/** Columns of an `EventRow`. To put `seq` and `at` into the JSON here is cheaper than to copy every event. */
+export const EVENT_ROW = `seq, '{"seq":' || seq || ',"at":' || json_quote(at) || ',' || substr(data, 2) as json`;
+
 /** Marks the file as ours: "RSNX". */
 const APPLICATION_ID = 0x52534e58;
 

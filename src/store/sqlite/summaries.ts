@@ -1,10 +1,11 @@
 import type { SessionEvent } from '../../core/events.ts';
-import { decodeEvent } from '../codec.ts';
+import { decodeEvent, type EventRow } from '../codec.ts';
 import type { ListFilter, Page, SessionSummary } from '../contract.ts';
 import { mayBeAlive } from '../owner.ts';
 import { cursorAfter, pagingOf } from '../paging.ts';
 import { applyToSummary, emptySummary, SUMMARY_EVENTS, type Summary } from '../summary.ts';
 import type { Database, SqlValue, Statement } from './driver.ts';
+import { EVENT_ROW } from './schema.ts';
 
 interface SummaryRow {
   session: string;
@@ -97,8 +98,8 @@ export class Summaries {
     const summary = emptySummary(session, first.at);
     const types = SUMMARY_EVENTS.map((type: SessionEvent['type']) => `'${type}'`).join(', ');
     const rows = this.#db
-      .prepare(`select seq, at, data from events where session = ? and type in (${types}) order by seq`)
-      .all(session) as { seq: number; at: string; data: string }[];
+      .prepare(`select ${EVENT_ROW} from events where session = ? and type in (${types}) order by seq`)
+      .all(session) as EventRow[];
     for (const row of rows) {
       const event = decodeEvent(row);
       if (typeof event !== 'string') applyToSummary(summary, event);
