@@ -55,7 +55,8 @@ export function permissions(options: PermissionOptions): Middleware {
       const outside = narrowed.grants.find((grant) => !allows(parseToolRules(grant).rules, tool.name, subject));
       if (outside) return { kind: 'refuse', why: `the skill allows only ${outside.join(', ') || 'no tools'}` };
     }
-    if (matches(rules.ask)) return { kind: 'ask' };
+    // A part of a compound command is enough to ask, as it is to refuse.
+    if (denies(rules.ask, tool.name, subject)) return { kind: 'ask' };
     if (tool.effects !== 'write' || matches(rules.allow) || options.mode === 'allow') return { kind: 'run' };
     if (options.mode === 'deny') return { kind: 'refuse', why: 'writes are switched off' };
     return { kind: 'ask' };

@@ -38,7 +38,7 @@ export function skillCatalog(options: SkillListing): Middleware {
 export async function addSkillTools(setup: SessionSetup, options: SkillListing, lazy: boolean): Promise<void> {
   const { service, style, maxBytes } = options;
   const library = await options.library(setup.cwd);
-  if (library.skills.length === 0 && library.disabled.length === 0) return;
+  if (library.skills.length === 0) return;
   if (!setup.isNew) {
     for (const tool of [runSkillTool('', service), searchSkillsTool(service)]) setup.addTool(tool);
   } else {

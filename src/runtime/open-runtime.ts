@@ -90,6 +90,7 @@ async function wire(options: RuntimeOptions, { config, folders }: LoadedConfig, 
     const web = config.tools.web_fetch;
     const builtIn = workspaceTools({
       cwd,
+      home: folders.home,
       readable: () => [...skillFolders],
       allowWrite: config.sandbox.allow_write,
       forbidRead: config.sandbox.forbid_read,

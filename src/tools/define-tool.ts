@@ -104,10 +104,17 @@ function parseArguments<Schema extends z.ZodType>(
   } catch (error) {
     return { ok: false, problem: `The arguments are not valid JSON: ${messageOf(error)}. ${shape}` };
   }
-  const result = schema.safeParse(value);
+  const strict = schema.safeParse(value);
+  const result = strict.success ? strict : schema.safeParse(withoutNulls(value));
   if (result.success) return { ok: true, input: result.data };
   const issues = result.error.issues.map((issue) => `${issue.path.join('.') || 'arguments'}: ${issue.message}`);
   return { ok: false, problem: `The arguments do not fit: ${issues.join('; ')}. ${shape}` };
+}
+
+/** Some providers make models send `null` for every parameter that is not used. */
+function withoutNulls(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).filter(([, entry]) => entry !== null));
 }
 
 /** No text means no arguments; a JSON text that holds JSON text again is unwrapped, since models do that. */
