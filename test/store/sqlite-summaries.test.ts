@@ -62,7 +62,6 @@ test('one that is missing or behind comes right with the next append', async () 
 test('are found by index, whatever the filter', async () => {
   const orders = [
     ['kind', 'created_at'],
-    ['kind', 'updated_at'],
     ['root', 'created_at'],
     ['cwd', 'created_at'],
     ['parent_session', undefined],

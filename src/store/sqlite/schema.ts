@@ -1,7 +1,10 @@
 import { ReasonixError } from '../../core/errors.ts';
 import type { Database } from './driver.ts';
 
-/** `events` is the log and the truth; `sessions` can be rebuilt from it; `leases` say who may write. */
+/**
+ * `events` is the log and the truth; `sessions` can be rebuilt from it; `leases` say who may write. No
+ * index has `updated_at`, which every append changes: to sort by it costs less than to keep it sorted.
+ */
 const MIGRATIONS = [
   `
   create table events (
@@ -31,9 +34,9 @@ const MIGRATIONS = [
   ) strict, without rowid;
   create index sessions_created on sessions (created_at, session);
   create index sessions_kind_created on sessions (kind, created_at, session);
-  create index sessions_kind_updated on sessions (kind, updated_at, session);
   create index sessions_root on sessions (root, created_at, session);
-  create index sessions_parent on sessions (parent_session, parent_call, created_at, session);
+  create index sessions_parent on sessions (parent_session, parent_call, created_at, session)
+    where parent_session is not null;
   create index sessions_cwd on sessions (cwd, created_at, session);
 
   create table leases (
