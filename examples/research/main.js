@@ -3,14 +3,15 @@
  * rest is the engine at work. Three research children run side by side, one is asked back by its
  * reference, a fourth child joins their answers, and a required skill gives the report its form.
  */
-import { dirname, join, relative } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { openRuntime } from '../../dist/index.js';
+import { openRuntime } from 'reasonix';
 import { LiveTree } from './tree.js';
 
 const QUESTION = 'Why was the checkout slow on 12 May, what did it cost, and what should change? Write a report.';
 
-const here = dirname(fileURLToPath(import.meta.url));
+// A copy of this folder may be named: change a figure in its files, and the report changes with it.
+const here = resolve(process.argv[2] ?? fileURLToPath(new URL('.', import.meta.url)));
 const out = join(here, 'out');
 const home = join(out, 'home');
 const print = (text = '') => process.stdout.write(`${text}\n`);
@@ -35,15 +36,14 @@ for await (const seen of run) tree.observe(seen);
 const { status, answer, error, usage, subagents, required } = await run.result;
 await runtime.close();
 
-const path = (file) => relative(process.cwd(), file) || '.';
+const path = (file) => quoted(relative(process.cwd(), file) || '.');
+const quoted = (text) => (/[^\w./\\:@-]/.test(text) ? `'${text}'` : text);
 const tokens = ({ input, output }) => (input + output).toLocaleString('en');
 const [first] = subagents;
 print(`\n${answer || error}\n`);
 print(`Report    ${path(join(out, 'report.md'))}`);
 print(`Session   ${session.id}, kept in ${path(home)}`);
-print(
-  `Required  ${required.names.join(', ')}: ${required.nudges} nudge, loaded: ${required.loaded.join(', ') || 'none'}`,
-);
+print(`Required  ${required.loaded.join(', ') || 'nothing'} loaded after ${required.nudges} nudge`);
 print(`Tokens    ${tokens(usage.own)} own, ${tokens(usage.total)} with sub-agents`);
 for (const { ref, skill, status: end, steps, usage: own } of subagents) {
   print(`  ${ref}  ${skill}  ${end}, ${steps} steps, ${tokens(own)} tokens`);

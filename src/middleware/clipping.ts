@@ -18,20 +18,24 @@ export function clipping({ limit = 32 * 1024, lookup }: ClippingOptions): Middle
       const outcome = await next(run);
       const bytes = byteLength(outcome.content);
       if (bytes <= limit) return outcome;
-      const content = clip(outcome.content, limit, prompt('clipped', { bytes, call: run.call.id }));
+      const marker = (offset: number) => prompt('clipped', { bytes, call: run.call.id, offset });
+      const content = clip(outcome.content, limit, marker);
       return { ...outcome, content, full: outcome.full ?? outcome.content };
     },
   });
 }
 
-/** Three quarters of the room for the head, a quarter for the tail, cut between graphemes. */
-export function clip(text: string, limit: number, marker: string): string {
+/**
+ * Three quarters of the room for the head, a quarter for the tail, cut between graphemes. The marker
+ * between them is told at which character the head ends.
+ */
+export function clip(text: string, limit: number, marker: (offset: number) => string): string {
   // A character is up to three bytes of UTF-8 in a UTF-16 unit, so the cut goes on until it fits.
   let units = limit;
   for (;;) {
     const head = clipStart(text, Math.floor(units * 0.75));
     const tail = clipEnd(text, Math.floor(units * 0.25));
-    const clipped = `${head}\n${marker}\n${tail}`;
+    const clipped = `${head}\n${marker(head.length)}\n${tail}`;
     const excess = byteLength(clipped) - limit;
     if (excess <= 0 || units <= 0) return clipped;
     units -= Math.max(1, Math.ceil(excess / 3));

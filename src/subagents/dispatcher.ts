@@ -100,7 +100,9 @@ export class Dispatcher implements SkillService {
       case 'ambiguous':
         throw refused('skill-ambiguous', { name: neutralise(name), names: lookup.names.join(', ') });
       case 'unknown':
-        throw new ReasonixError('skill_not_found', unknownText(name, lookup.nearest, lookup.total));
+        throw new ReasonixError('skill_not_found', unknownText(name, lookup), {
+          hint: session.tool('search_skills') && prompt('skill-unknown-search'),
+        });
     }
   }
 
@@ -152,16 +154,16 @@ function refused(name: string, slots: Record<string, string>): ReasonixError {
   return new ReasonixError('skill_refused', prompt(name, slots));
 }
 
-function unknownText(name: string, nearest: readonly string[], total: number): string {
+function unknownText(name: string, { nearest, total }: { nearest: readonly string[]; total: number }): string {
   const nearestText = nearest.length > 0 ? nearest.join(', ') : 'none';
   return prompt('skill-unknown', { name: neutralise(name), nearest: nearestText, total });
 }
 
-/** Drops `[subagent]`, list dashes, a leading slash, quotes, and what follows a colon and a blank. */
+/** Drops `[subagent]`, list dashes, a leading slash, quotes and punctuation around, and what follows a blank. */
 export function cleanName(name: string): string {
   const bare = name.replace(/\[[^\]]*\]/gu, ' ').replace(/^[\s\-*/`"']+/u, '');
   const word = bare.split(/:\s/u)[0]?.trim().split(/\s/u)[0] ?? '';
-  return word.replace(/[`"':]+$/u, '');
+  return word.replace(/[`"':.,;!]+$/u, '');
 }
 
 /** Errors of our own become results that the model can act on; anything else is a fault and goes on up. */
@@ -170,6 +172,6 @@ async function answering(work: () => Promise<ToolOutcome>): Promise<ToolOutcome>
     return await work();
   } catch (error) {
     if (!ReasonixError.isInstance(error) || error.code === 'cancelled') throw error;
-    return { content: error.hint ? `${error.message}. ${error.hint}` : error.message, isError: true };
+    return { content: error.hint ? `${error.message.replace(/\.$/, '')}. ${error.hint}` : error.message, isError: true };
   }
 }

@@ -13,7 +13,14 @@ export interface Input {
 /** The task with answers of earlier children behind it. */
 export function inputsText(task: string, inputs: readonly Input[]): string {
   if (inputs.length === 0) return task;
-  return prompt('inputs', { task, inputs: inputs.map((input) => prompt('input', { ...input })).join('\n\n') });
+  return prompt('inputs', { task, inputs: inputs.map(section).join('\n\n') });
+}
+
+/** An answer may hold the closing tag itself, so the tag takes a suffix that the answer does not hold. */
+function section(input: Input): string {
+  let tag = 'input';
+  for (let suffix = 2; input.answer.includes(`</${tag}>`); suffix++) tag = `input-${suffix}`;
+  return prompt('input', { ...input, tag });
 }
 
 /**

@@ -1,0 +1,143 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { packageRoot, prompt } from '../src/core/prompts.ts';
+
+/**
+ * Most bytes of each text, slots included. They are tight on purpose: what is sent with every request,
+ * or with every result, is paid for every time. Raise one only for a reason.
+ */
+const CAPS: Readonly<Record<string, number>> = {
+  'already-loaded': 110,
+  'arguments-line': 30,
+  'arguments-too-long': 60,
+  'base-folder': 30,
+  'base-folder-files': 100,
+  'body-changed': 120,
+  'body-clipped': 140,
+  'child-runtime': 190,
+  clipped: 130,
+  'continue-or-fork': 140,
+  'depth-limit': 120,
+  'empty-body': 100,
+  'empty-message': 30,
+  'inline-no-thread': 150,
+  input: 110,
+  inputs: 120,
+  installed: 50,
+  'instructions-clipped': 80,
+  'interrupted-call': 50,
+  'interrupted-write': 90,
+  'limit-reached': 190,
+  'missing-tools': 110,
+  'model-invocation-off': 120,
+  'more-subagents': 70,
+  'no-subagents': 50,
+  'no-task': 150,
+  'not-allowed': 160,
+  'nudge-empty': 130,
+  'project-instructions': 70,
+  'read-subagent-skill': 130,
+  'reference-busy': 110,
+  'reference-foreign': 140,
+  'reference-no-answer': 120,
+  'reference-skill': 180,
+  'reference-unknown': 160,
+  'required-injected': 180,
+  'required-nudge': 220,
+  'required-unresolved': 140,
+  'result-more': 120,
+  'result-unknown': 140,
+  'shadows-line': 70,
+  'skill-ambiguous': 100,
+  'skill-disabled': 60,
+  'skill-unknown': 80,
+  'skill-unknown-search': 50,
+  'skills-added': 80,
+  'skills-edited': 100,
+  'skills-folders': 110,
+  'skills-lead': 110,
+  'skills-more': 90,
+  'skills-names-only': 100,
+  'skills-removed': 50,
+  'skills-search-first': 90,
+  'skills-unknown-change': 90,
+  'spawn-limit': 130,
+  'stopped-call': 60,
+  'subagent-result': 240,
+  'subagent-why': 30,
+  system: 600,
+  'tools/edit_file': 100,
+  'tools/grep': 210,
+  'tools/install_skill': 120,
+  'tools/list_files': 110,
+  'tools/list_subagents': 80,
+  'tools/read_file': 110,
+  'tools/read_result': 160,
+  'tools/read_skill': 50,
+  'tools/run_skill': 370,
+  'tools/search_skills': 210,
+  'tools/shell': 190,
+  'tools/web_fetch': 60,
+  'tools/write_file': 30,
+  'unknown-tool': 80,
+};
+
+const folder = join(packageRoot, 'prompts');
+const files = (readdirSync(folder, { recursive: true }) as string[])
+  .map((file) => file.replaceAll('\\', '/'))
+  .filter((file) => file.includes('.'));
+const names = files.map((file) => file.replace(/\.md$/, '')).sort();
+const textOf = (name: string): string => readFileSync(join(folder, `${name}.md`), 'utf8');
+const slotsOf = (name: string): string[] => [...textOf(name).matchAll(/\{\{(\w+)\}\}/g)].map(([, slot]) => slot ?? '');
+
+const sources = (readdirSync(join(packageRoot, 'src'), { recursive: true }) as string[])
+  .filter((file) => file.endsWith('.ts') && !file.endsWith(join('core', 'prompts.ts')))
+  .map((file) => ({ file, code: readFileSync(join(packageRoot, 'src', file), 'utf8') }));
+
+describe('texts for models', () => {
+  it('are markdown files that this table knows', () => {
+    expect(files.filter((file) => !file.endsWith('.md'))).toEqual([]);
+    expect(names).toEqual(Object.keys(CAPS).sort());
+  });
+
+  it.each(Object.entries(CAPS))('%s has at most %i bytes', (name, cap) => {
+    const bytes = Buffer.byteLength(textOf(name));
+    expect(bytes).toBeLessThanOrEqual(cap);
+    expect(bytes, 'the cap is loose: lower it').toBeGreaterThan(cap / 2);
+  });
+
+  it.each(names)('%s is asked for by the code', (name) => {
+    const isTool = name.startsWith('tools/');
+    const quoted = `'${name.replace('tools/', '')}'`;
+    const users = sources.filter(({ code }) => code.includes(quoted) && (!isTool || code.includes('toolPrompt(')));
+    expect(users.length).toBeGreaterThan(0);
+  });
+
+  it('are there for every name that the code asks for', () => {
+    const asked = sources.flatMap(({ file, code }) =>
+      [...code.matchAll(/\b(prompt|toolPrompt)\(\s*'([\w/-]+)'/g)].map(([, call, name]) => ({
+        file,
+        name: call === 'toolPrompt' ? `tools/${name}` : (name ?? ''),
+      })),
+    );
+    expect(asked.length).toBeGreaterThan(40);
+    expect(asked.filter(({ name }) => !names.includes(name))).toEqual([]);
+  });
+
+  it.each(names)('%s has no slot left once its slots are filled, and takes values literally', (name) => {
+    const slots = Object.fromEntries(slotsOf(name).map((slot) => [slot, '$& {{other}}']));
+    const filled = prompt(name, slots);
+    expect(filled.replaceAll('$& {{other}}', '')).not.toMatch(/\{\{|\}\}/);
+    expect(filled.split('$& {{other}}').length - 1).toBe(slotsOf(name).length);
+  });
+
+  it('name only tools that exist', () => {
+    const tools = new Set(names.filter((name) => name.startsWith('tools/')).map((name) => name.slice(6)));
+    const notTools = new Set(['continue_from', 'fork_from', 'inputs_from', 'old_text', 'replace_all', 'sa_']);
+    const words = names.flatMap((name) =>
+      [...textOf(name).matchAll(/(?<![{\w@])[a-z]+_[a-z]+(?![\w}])/g)].map(([word]) => word),
+    );
+    expect([...new Set(words)].filter((word) => !tools.has(word) && !notTools.has(word))).toEqual([]);
+  });
+});
