@@ -436,6 +436,16 @@ export function describeStore(name: string, open: () => Promise<OpenedStore>): v
         expect(await store.read(session)).toHaveLength(3);
       });
 
+      test('an owner that lost its lease and took it again cannot use the old one', async () => {
+        const { session, first } = newLog();
+        const old = await store.claim(session, stranger('a'));
+        await store.release(old);
+        await store.release(await store.claim(session, stranger('b')));
+        const now = await store.claim(session, stranger('a'));
+        await expect(store.append(session, 0, [first], old)).rejects.toEqual(refusal('stale_writer'));
+        await store.append(session, 0, [first], now);
+      });
+
       test('a renewed lease holds for longer', async () => {
         const lease = await store.claim('s_one', stranger('a'), 20);
         await store.renew(lease, 60_000);
