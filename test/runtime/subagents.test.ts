@@ -402,7 +402,7 @@ describe('the prompt', () => {
     const notices = (await runtime.store.read(session.id)).filter(
       (event) => event.type === 'user.message' && event.origin === 'notice',
     );
-    expect(notices).toMatchObject([{ content: 'Skills added since the list above: second' }]);
+    expect(notices).toMatchObject([{ content: 'Skills added since the list above, ready for run_skill: second' }]);
   });
 
   it('names in another process what changed since the session last looked', async () => {
@@ -424,7 +424,7 @@ describe('the prompt', () => {
     );
     expect(notice).toMatchObject({
       content:
-        'Skills added since the list above: fresh\nSkills that no longer exist: gone\nSkills edited since you last looked: kept',
+        'Skills added since the list above, ready for run_skill: fresh\nSkills that no longer exist: gone\nSkills edited since you last looked; run one again to get its new text: kept',
     });
   });
 });
