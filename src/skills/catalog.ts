@@ -34,6 +34,8 @@ export interface Catalog {
   isPartial: boolean;
   /** Skills that are offered to models and not in the text. */
   hidden: number;
+  /** Names that have a line in the text. */
+  shown: ReadonlySet<string>;
 }
 
 /** The description of `run_skill`, byte for byte the same for the same library in any order. */
@@ -46,7 +48,7 @@ export function describeSkills(options: CatalogOptions): Catalog {
   const lead = prompt('skills-lead');
   const pointer = `${lead} ${prompt('skills-search-first')}`;
   // Without a single built-in the pointer says all there is to say.
-  if (lazy && lines.length === 0) return { text: pointer, isPartial: true, hidden };
+  if (lazy && lines.length === 0) return { text: pointer, isPartial: true, hidden, shown };
   const first = lines.length > 0 && !lazy ? `${lead} Available skills:` : lazy || hidden > 0 ? pointer : lead;
   const text = [
     first,
@@ -55,7 +57,7 @@ export function describeSkills(options: CatalogOptions): Catalog {
     ...(hidden > 0 ? [prompt('skills-more', { count: hidden })] : []),
     ...(folders.length > 0 ? [prompt('skills-folders', { folders: folders.map(neutralise).join(', ') })] : []),
   ].join('\n');
-  return { text, isPartial: lazy || hidden > 0 || bare > 0, hidden };
+  return { text, isPartial: lazy || hidden > 0 || bare > 0, hidden, shown };
 }
 
 const isBuiltIn = (skill: Skill): boolean => skill.scope === 'builtin';

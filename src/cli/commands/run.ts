@@ -1,0 +1,122 @@
+import { ReasonixError } from '../../core/errors.ts';
+import type { RunResult } from '../../runtime/run-report.ts';
+import type { Runtime } from '../../runtime/runtime.ts';
+import type { SessionHandle } from '../../runtime/session-handle.ts';
+import type { SessionRun } from '../../runtime/session-run.ts';
+import type { SessionStore } from '../../store/contract.ts';
+import type { FlagValues, Handler } from '../command.ts';
+import { EXIT } from '../failure.ts';
+import { note, print } from '../output.ts';
+import { Interrupt } from '../run/interrupt.ts';
+import { openRun } from '../run/open-run.ts';
+import { goesOn, type Target, targetOf } from '../run/target.ts';
+import { type Task, taskOf, taskText } from '../run/task.ts';
+import { TextView } from '../run/text-view.ts';
+import { jsonView, type RunView, streamView } from '../run/view.ts';
+import type { RunFlags, turnFlags } from '../run-flags.ts';
+import { noteProblem, withStore } from '../session/open-store.ts';
+
+type Given = FlagValues<RunFlags>;
+type Turn = typeof turnFlags;
+
+export const run: Handler<RunFlags> = async ({ flags, args }) => {
+  const isOptional = goesOn(flags) && flags.fork === undefined;
+  // A skill may need no arguments; what it needs it says itself.
+  const text = await taskText(args, { optional: isOptional || (flags.skill !== undefined && process.stdin.isTTY) });
+  return runText(flags, text);
+};
+
+export const skillRun: Handler<Turn> = async ({ flags, args: [name = '', ...words] }) =>
+  runText(
+    { ...flags, skill: name },
+    words.join(' ') === '-' ? await taskText(words, { optional: true }) : words.join(' '),
+  );
+
+export const sessionResume: Handler<Turn> = async ({ flags, args: [reference = '', ...words] }) =>
+  runText({ ...flags, resume: reference }, await taskText(words, { optional: true }));
+
+export const sessionFork: Handler<Turn> = async ({ flags, args: [reference = '', ...words] }) => {
+  const text = await taskText(words, { optional: true });
+  if (text.trim() !== '') return runText({ ...flags, fork: reference }, text);
+  return withStore(flags, async (store, { folders }) => {
+    const target = await targetOf({ fork: reference }, store, folders.cwd);
+    const runtime = await openRun(flags, { store, target });
+    const { id } = await sessionOf(runtime, target, flags);
+    await runtime.close();
+    if (flags.output === undefined || flags.output === 'text') print(id);
+    else print(JSON.stringify({ session: id, forked_from: reference }));
+    return EXIT.done;
+  });
+};
+
+/** Opens what the flags name, runs the task in it, and says how that ended. */
+async function runText(flags: Given, text: string): Promise<number> {
+  const interrupt = new Interrupt(() => view?.problem('stopping; press Ctrl-C again to leave at once'));
+  let view: RunView | undefined;
+  try {
+    return await withStore(flags, async (store, { folders }) => {
+      const target = await targetOf(flags, store, folders.cwd);
+      if (flags.continue && target.kind === 'new') note('there is no session in this folder yet: this starts one');
+      const shown = viewOf(flags, store, target);
+      view = shown;
+      const runtime = await openRun(flags, {
+        store,
+        target,
+        aside: (question) => shown.aside(question),
+        onProblem: (problem) => shown.problem(problem),
+      });
+      const task = taskOf(text, flags.skill, await runtime.library());
+      interrupt.signal.throwIfAborted();
+      const stop = runtime.observe((observation) => shown.observe(observation));
+      const handle = await sessionOf(runtime, target, flags);
+      shown.opened(handle.id, target.kind === 'resume' ? (await store.read(handle.id))[0] : undefined);
+      const result = await start(handle, task, interrupt.signal).result;
+      stop();
+      shown.ended(result);
+      await runtime.close();
+      return exitCode(result);
+    });
+  } finally {
+    view?.close();
+    interrupt.close();
+  }
+}
+
+function viewOf(flags: Given, store: SessionStore, target: Target): RunView {
+  if (flags.output === 'json') return jsonView(noteProblem);
+  if (flags.output === 'stream-json') return streamView(noteProblem);
+  return new TextView({
+    root: target.kind === 'resume' ? target.from.session : undefined,
+    identify: async (session) => {
+      const { sessions } = await store.list({ idPrefix: session }, { limit: 1 });
+      return { parent: sessions[0]?.parent?.session, skill: sessions[0]?.skill };
+    },
+  });
+}
+
+function sessionOf(runtime: Runtime, target: Target, { model }: Pick<Given, 'model'>): Promise<SessionHandle> {
+  if (target.kind === 'new') return runtime.session({ model });
+  const { session } = target.from;
+  return runtime.session(target.kind === 'resume' ? { resume: session, model } : { fork: session, model });
+}
+
+function start(handle: SessionHandle, task: Task, signal: AbortSignal): SessionRun {
+  if (task.kind === 'message') return handle.send(task.text, { signal });
+  if (task.kind === 'skill')
+    return handle.runSkill({ name: task.name, arguments: task.arguments || undefined }, { signal });
+  if (handle.isCut) return handle.resume({ signal });
+  throw new ReasonixError('usage', `there is nothing to finish: the last turn of session ${handle.id} has ended`, {
+    hint: `give a task: reasonix run --resume ${handle.id} "…"`,
+  });
+}
+
+function exitCode({ status }: RunResult): number {
+  const codes: Record<RunResult['status'], number> = {
+    completed: EXIT.done,
+    failed: EXIT.failed,
+    limit: EXIT.limit,
+    no_answer: EXIT.noAnswer,
+    cancelled: EXIT.cancelled,
+  };
+  return codes[status];
+}

@@ -1,0 +1,62 @@
+import { totalTokens } from '../../core/usage.ts';
+import { Thread } from '../../session/thread.ts';
+import type { Handler } from '../command.ts';
+import type { sessionShowFlags } from '../commands.ts';
+import { EXIT } from '../failure.ts';
+import { fullCount, plural, statusOf } from '../format.ts';
+import { note, print, printJson } from '../output.ts';
+import { messagesJson } from '../session/messages.ts';
+import { findSession, withStore } from '../session/open-store.ts';
+import { summaryJson } from '../session/summary-json.ts';
+import { transcriptOf } from '../session/transcript.ts';
+import { shortPath } from '../settings.ts';
+import { paintFor, printable, printableLine } from '../terminal.ts';
+
+/** Lines of a tool result that are shown without `--full`. */
+const SHOWN_LINES = 20;
+const SHOWN_TEXT = 4_000;
+
+export const sessionShow: Handler<typeof sessionShowFlags> = ({ flags, args }) =>
+  withStore(flags, async (store) => {
+    const summary = await findSession(store, args[0]!);
+    const events = await store.read(summary.session);
+    const thread = Thread.fold(summary.session, events);
+    if (flags.json) {
+      const { usage, childUsage, cost, steps } = thread;
+      printJson({
+        ...summaryJson(summary),
+        steps,
+        usage,
+        child_usage: childUsage,
+        cost: cost ?? null,
+        messages: messagesJson(thread),
+      });
+      return EXIT.done;
+    }
+    const paint = paintFor(process.stdout);
+    const skill = summary.skill === undefined ? '' : ` · skill ${printableLine(summary.skill)}`;
+    print(`${paint('bold', summary.session)} · ${statusOf(summary)}${skill} · ${printableLine(summary.model)}`);
+    print(
+      paint(
+        'dim',
+        `${shortPath(summary.cwd)} · ${plural(thread.steps, 'step')} · ${fullCount(totalTokens(thread.usage))} tokens`,
+      ),
+    );
+    for (const { kind, title, text } of transcriptOf(events)) {
+      print('');
+      print(paint(kind === 'note' ? 'dim' : kind === 'error' ? 'red' : 'cyan', `▸ ${printableLine(title)}`));
+      const shown = kind === 'result' && !flags.full ? clipped(text) : text;
+      if (shown !== '') print(printable(shown));
+    }
+    if (summary.status === 'open' && summary.holder === undefined)
+      note(`\nthis turn was cut; finish it: reasonix run --resume ${summary.session}`);
+    return EXIT.done;
+  });
+
+function clipped(text: string): string {
+  const lines = text.slice(0, SHOWN_TEXT).split('\n');
+  const shown = lines.slice(0, SHOWN_LINES).join('\n');
+  return shown.length === text.length
+    ? text
+    : `${shown}\n… ${fullCount(text.length - shown.length)} more characters; --full shows them`;
+}

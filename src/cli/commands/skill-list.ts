@@ -1,0 +1,71 @@
+import type { Skill } from '../../skills/types.ts';
+import type { Handler } from '../command.ts';
+import type { skillListFlags } from '../commands.ts';
+import { EXIT } from '../failure.ts';
+import { listing } from '../listed.ts';
+import { dataColumns, note, print, printJson } from '../output.ts';
+import { diagnosticLine, loadSkills, skillJson } from '../skills.ts';
+import { clipWidth, type Paint, paintFor, printableLine, table } from '../terminal.ts';
+
+/** Below this many columns a skill takes two lines. */
+const NARROW = 60;
+/** Problems shown without `--explain`. */
+const SHOWN_PROBLEMS = 5;
+
+export const skillList: Handler<typeof skillListFlags> = async ({ flags }) => {
+  const { loaded, library } = await loadSkills(flags);
+  const { listed, reasons } = await listing(loaded, library);
+  if (flags.json) {
+    printJson({
+      skills: library.skills.map((skill) => ({
+        ...skillJson(skill),
+        ...(flags.explain ? { listed: listed.has(skill.name), reason: reasons.get(skill.name) ?? null } : {}),
+      })),
+      total: library.skills.length,
+      listed: listed.size,
+      roots: library.roots,
+      diagnostics: library.diagnostics,
+    });
+    return EXIT.done;
+  }
+  const paint = paintFor(process.stdout);
+  if (flags.explain) for (const line of explained(library.skills, reasons)) print(line);
+  else for (const line of listLines(library.skills, paint)) print(line);
+  const problems = library.diagnostics.filter(({ severity }) => flags.explain || severity !== 'info');
+  const shown = flags.explain ? problems : problems.slice(0, SHOWN_PROBLEMS);
+  const errorPaint = paintFor(process.stderr);
+  for (const problem of shown) note(diagnosticLine(problem, errorPaint));
+  if (shown.length < problems.length) note(`${problems.length - shown.length} more: reasonix skill list --explain`);
+  const disabled = library.disabled.length > 0 ? `, ${library.disabled.length} disabled` : '';
+  note(errorPaint('dim', `${library.skills.length} skills, ${listed.size} listed to models${disabled}`));
+  return EXIT.done;
+};
+
+function listLines(skills: readonly Skill[], paint: Paint): string[] {
+  const columns = dataColumns();
+  if (columns !== undefined && columns < NARROW) {
+    return skills.flatMap((skill) => [
+      paint(
+        'bold',
+        clipWidth(`${printableLine(skill.name)}${skill.runAs === 'subagent' ? ' [subagent]' : ''}`, columns),
+      ),
+      `  ${clipWidth(printableLine(skill.description), columns - 2)}`,
+    ]);
+  }
+  const rows = skills.map((skill) => [
+    printableLine(skill.name),
+    skill.runAs,
+    skill.scope === 'builtin' ? 'built-in' : skill.scope,
+    printableLine(skill.description),
+  ]);
+  const [head = '', ...lines] = table(['NAME', 'RUNS AS', 'SOURCE', 'DESCRIPTION'], rows, columns);
+  return [paint('bold', head), ...lines];
+}
+
+function explained(skills: readonly Skill[], reasons: ReadonlyMap<string, string>): string[] {
+  const rows = skills.flatMap((skill) => [
+    [printableLine(skill.name), reasons.has(skill.name) ? 'not listed' : 'listed', reasons.get(skill.name) ?? ''],
+    ...skill.shadows.map(({ path }) => ['', 'shadows', printableLine(path)]),
+  ]);
+  return table(['NAME', 'STATE', 'WHY'], rows, dataColumns());
+}

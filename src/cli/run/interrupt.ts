@@ -1,0 +1,42 @@
+import { ReasonixError } from '../../core/errors.ts';
+import { EXIT } from '../failure.ts';
+
+/** How long a cancelled run may take to write down its end before it is left, in milliseconds. */
+const PATIENCE = 8_000;
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/**
+ * Turns Ctrl-C, a termination and a reader that went away into an aborted signal. The first one lets
+ * the turn end and be written down; a second one, or a turn that does not end, leaves at once.
+ */
+export class Interrupt {
+  readonly #controller = new AbortController();
+  readonly #onFirst: () => void;
+  readonly #onSignal = (signal: NodeJS.Signals) => this.#interrupt(`stopped by ${signal}`);
+  readonly #onPipe = (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE' && !this.signal.aborted) this.#interrupt('nobody reads the output any more');
+  };
+
+  /** `onFirst` tells the user that the turn is being stopped. */
+  constructor(onFirst: () => void) {
+    this.#onFirst = onFirst;
+    for (const signal of SIGNALS) process.on(signal, this.#onSignal);
+    process.stdout.on('error', this.#onPipe);
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  close(): void {
+    for (const signal of SIGNALS) process.off(signal, this.#onSignal);
+    process.stdout.off('error', this.#onPipe);
+  }
+
+  #interrupt(why: string): void {
+    if (this.signal.aborted) process.exit(EXIT.cancelled);
+    this.#onFirst();
+    this.#controller.abort(new ReasonixError('cancelled', why));
+    setTimeout(() => process.exit(EXIT.cancelled), PATIENCE).unref();
+  }
+}

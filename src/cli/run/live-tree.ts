@@ -1,0 +1,58 @@
+import { columnsOf, paintFor } from '../terminal.ts';
+import type { ActivityTree } from './activity.ts';
+import { treeLines } from './tree-lines.ts';
+
+/** Milliseconds between two pictures. */
+const INTERVAL = 120;
+
+/** The tree of a run on a terminal, drawn over itself until it is taken away. */
+export class LiveTree {
+  readonly #tree: ActivityTree;
+  readonly #stream: NodeJS.WriteStream;
+  #timer: NodeJS.Timeout | undefined;
+  #drawn = 0;
+
+  constructor(tree: ActivityTree, stream: NodeJS.WriteStream) {
+    this.#tree = tree;
+    this.#stream = stream;
+  }
+
+  start(): void {
+    if (this.#timer) return;
+    this.#timer = setInterval(() => this.#draw(), INTERVAL);
+    this.#timer.unref();
+  }
+
+  /** Takes the tree away, so that something else can be written. */
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    this.#erase();
+  }
+
+  /** Writes lines that stay, above the tree. */
+  above(text: string): void {
+    this.#erase();
+    this.#stream.write(`${text}\n`);
+    if (this.#timer) this.#draw();
+  }
+
+  #draw(): void {
+    const { root } = this.#tree;
+    if (!root) return;
+    const lines = treeLines(root, {
+      columns: columnsOf(this.#stream),
+      rows: Math.max(1, (this.#stream.rows || 24) - 2),
+      paint: paintFor(this.#stream),
+      now: Date.now(),
+    });
+    const back = this.#drawn > 0 ? `\u001b[${this.#drawn}A\r` : '';
+    this.#stream.write(`${back}${lines.map((line) => `${line}\u001b[K\n`).join('')}\u001b[J`);
+    this.#drawn = lines.length;
+  }
+
+  #erase(): void {
+    if (this.#drawn > 0) this.#stream.write(`\u001b[${this.#drawn}A\r\u001b[J`);
+    this.#drawn = 0;
+  }
+}

@@ -1,0 +1,39 @@
+import { openRuntime } from '../../runtime/open-runtime.ts';
+import type { Runtime } from '../../runtime/runtime.ts';
+import type { SessionStore } from '../../store/contract.ts';
+import type { FlagValues } from '../command.ts';
+import type { turnFlags } from '../run-flags.ts';
+import { noteProblem } from '../session/open-store.ts';
+import { loadOptions } from '../settings.ts';
+import { approver, canAsk } from './approve.ts';
+import type { Target } from './target.ts';
+
+export interface OpenRunOptions {
+  store: SessionStore;
+  target: Target;
+  /** Makes room on the screen for a question. */
+  aside?: <T>(question: () => Promise<T>) => Promise<T>;
+  onProblem?: (text: string) => void;
+}
+
+/** A runtime by the flags of a run, in the working folder of the session that it goes on with. */
+export function openRun(flags: FlagValues<typeof turnFlags>, options: OpenRunOptions): Promise<Runtime> {
+  const { store, target, aside, onProblem = noteProblem } = options;
+  const load = target.kind === 'new' ? loadOptions(flags) : loadOptions(flags, target.from.cwd);
+  return openRuntime({
+    ...load,
+    overrides: flags.env,
+    store,
+    model: flags.model,
+    limits: {
+      steps: flags['max-steps'],
+      tokens: flags['max-tokens'],
+      cost: flags['max-cost'],
+      time: flags.timeout,
+    },
+    allow: flags.allow,
+    yes: flags.yes,
+    approve: aside && canAsk() ? approver(aside) : undefined,
+    onProblem,
+  });
+}

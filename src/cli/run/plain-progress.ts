@@ -1,0 +1,54 @@
+import type { Observation } from '../../session/session.ts';
+import { callText, fullCount, plural, shortTime } from '../format.ts';
+import { printableLine } from '../terminal.ts';
+import type { Activity, ActivityTree } from './activity.ts';
+
+/** The line that an observation is worth where nothing can be redrawn; most are worth none. */
+export function progressLine(observation: Observation, tree: ActivityTree): string | undefined {
+  const activity = tree.get(observation.session);
+  if (!activity) return undefined;
+  const who = `${'  '.repeat(depthOf(activity))}${nameOf(activity)}`;
+  if (observation.kind === 'delta') {
+    const { delta } = observation;
+    return delta.type === 'retry'
+      ? `${who}: asking again in ${shortTime(delta.delay)} (${printableLine(delta.reason)})`
+      : undefined;
+  }
+  if (observation.kind === 'progress') return undefined;
+  const { event } = observation;
+  switch (event.type) {
+    case 'session.started':
+      return activity === tree.root ? undefined : `${who} started`;
+    case 'user.message':
+      return event.origin === 'continuation' && activity !== tree.root ? `${who} continued` : undefined;
+    case 'assistant.message': {
+      const calls = event.toolCalls.map(({ name, arguments: args }) => callText(name, args));
+      return calls.length > 0 ? `${who}: ${calls.join(', ')}` : undefined;
+    }
+    case 'tool.result':
+      return event.isError ? `${who}: ${event.name} failed: ${printableLine(event.content).slice(0, 200)}` : undefined;
+    case 'required.nudged':
+      return `${who}: asked to load ${printableLine(event.names.join(', '))}`;
+    case 'skill.loaded':
+      return event.via === 'inject' || event.via === 'force'
+        ? `${who}: given the skill ${printableLine(event.name)}`
+        : undefined;
+    case 'turn.ended':
+      return activity === tree.root ? undefined : `${who} ${endOf(activity)}`;
+    default:
+      return undefined;
+  }
+}
+
+function endOf({ status, steps, tokens, startedAt, endedAt }: Activity): string {
+  return `${status}: ${plural(steps, 'step')}, ${fullCount(tokens)} tokens, ${shortTime((endedAt ?? startedAt) - startedAt)}`;
+}
+
+const nameOf = ({ skill, session }: Activity): string =>
+  skill === '' ? session : `${printableLine(skill)} ${session}`;
+
+function depthOf(activity: Activity): number {
+  let depth = 0;
+  for (let above = activity.parent; above; above = above.parent) depth++;
+  return depth;
+}

@@ -1,0 +1,71 @@
+import type { StoredEvent } from '../../core/events.ts';
+import type { RunResult } from '../../runtime/run-report.ts';
+import type { Observation } from '../../session/session.ts';
+import { jsonLine, printJson } from '../output.ts';
+
+/** What a run shows of itself. Observations begin before its session exists. */
+export interface RunView {
+  observe(observation: Observation): void;
+  /** The session is open; `first` is its first event, when it was written by an earlier run. */
+  opened(session: string, first: StoredEvent | undefined): void;
+  /** Something odd that stops nothing. */
+  problem(text: string): void;
+  /** Makes room for a question to the user, and shows itself again afterwards. */
+  aside<T>(question: () => Promise<T>): Promise<T>;
+  ended(result: RunResult): void;
+  /** Takes away what is drawn; called last, whatever happened. */
+  close(): void;
+}
+
+/** The result of a run as `--output json` prints it. */
+export function resultJson(result: RunResult): Record<string, unknown> {
+  const { session, status, answer, steps, usage, cost, subagents, required, error } = result;
+  return {
+    session,
+    status,
+    answer,
+    steps,
+    usage,
+    cost: cost ?? null,
+    subagents: subagents.map(({ ref, parent, depth, skill, status: state, steps: own, usage: used }) => ({
+      ref,
+      parent,
+      depth,
+      skill,
+      status: state,
+      steps: own,
+      usage: used,
+    })),
+    required,
+    error: error ?? null,
+  };
+}
+
+/** One object at the end; `quiet` views leave stderr alone but for problems. */
+export function jsonView(problem: (text: string) => void): RunView {
+  return {
+    observe: () => {},
+    opened: () => {},
+    problem,
+    aside: (question) => question(),
+    ended: (result) => printJson(resultJson(result)),
+    close: () => {},
+  };
+}
+
+/** Every event of the log, a line each, written out as it happens. */
+export function streamView(problem: (text: string) => void): RunView {
+  const write = (session: string, event: StoredEvent) => void process.stdout.write(jsonLine({ session, ...event }));
+  return {
+    observe: (observation) => {
+      if (observation.kind === 'event') write(observation.session, observation.event);
+    },
+    opened: (session, first) => {
+      if (first) write(session, first);
+    },
+    problem,
+    aside: (question) => question(),
+    ended: () => {},
+    close: () => {},
+  };
+}

@@ -1,0 +1,25 @@
+import type { SessionSummary } from '../../store/contract.ts';
+import { describeOwner } from '../../store/owner.ts';
+import { statusOf } from '../format.ts';
+
+/** A session as every `--json` of `session` prints it. */
+export function summaryJson(summary: SessionSummary): Record<string, unknown> {
+  const { session, kind, root, parent, skill, title, cwd, model, depth, createdAt, updatedAt, lastSeq, holder } =
+    summary;
+  return {
+    session,
+    kind,
+    status: statusOf(summary).replace(' ', '_'),
+    root,
+    parent: parent?.session ?? null,
+    skill: skill ?? null,
+    title,
+    cwd,
+    model,
+    depth,
+    created_at: createdAt,
+    updated_at: updatedAt,
+    events: lastSeq,
+    holder: holder === undefined ? null : describeOwner(holder),
+  };
+}
