@@ -25,7 +25,8 @@ export function recoverFields(header: string, strict: (source: string) => Field[
   });
 }
 
-const CONFLICT_MARK = /^(?:<{7}|\|{7}|={7}|>{7})(?: |$)/;
+/** Lines of a merge conflict, and the mark that ends a YAML document. */
+const NO_CONTENT = /^(?:<{7}|\|{7}|={7}|>{7}|\.\.\.)(?:[ \t]|$)/;
 const KEY_LINE = /^([ \t]*)(["']?)([A-Za-z_][\w.-]*)\2[ \t]*[:\uFF1A](.*)$/;
 /** Speakers in the example dialogues that agent descriptions hold. */
 const SPEAKERS = new Set(['user', 'assistant', 'human', 'system', 'context', 'commentary', 'example']);
@@ -36,7 +37,7 @@ function cut(lines: string[]): Segment[] {
   let base: number | undefined;
   let capitals = false;
   for (const [index, line] of lines.entries()) {
-    if (CONFLICT_MARK.test(line)) continue;
+    if (NO_CONTENT.test(line)) continue;
     const current = segments.at(-1);
     const match = KEY_LINE.exec(line);
     if (match !== null) {
@@ -113,14 +114,14 @@ function guess(segment: Segment): Field {
 function guessValue(known: KeyId | undefined, lines: string[]): Value | undefined {
   switch (known === undefined ? 'text' : ruleOf(known).kind) {
     case 'tools':
-      return guessTools(lines);
+      return guessTools(known === 'allowed-tools' ? withoutDoubtfulLines(lines) : lines);
     case 'names':
     case 'parameters':
       return listItems(lines)?.flatMap((item) => splitList(item, 'commas-and-blanks'));
     case 'phrases':
       return listItems(lines)?.flatMap((item) => splitList(item, 'commas'));
     case 'mapping':
-      return ourEntries(lines.join('\n'));
+      return ourEntries(lines.join('\n').slice(0, 65_536));
     case 'schema':
       return undefined;
     default:
@@ -136,12 +137,24 @@ function guessTools(lines: string[]): string[] | undefined {
   return tools === undefined || tools.length === 0 || !tools.every((tool) => TOOL.test(tool)) ? undefined : tools;
 }
 
-/** Items of a list in whatever shape is left of it; `undefined` when the lines are no list. */
-function listItems(lines: string[]): string[] | undefined {
+/** A list that is complete on its first line grants nothing that the lines below name. */
+function withoutDoubtfulLines(lines: string[]): string[] {
   const first = lines[0]!.trim();
-  if (first !== '' && !first.startsWith('#')) return [withoutBrackets(foldLines(lines))];
+  const open = (first.match(/[[(]/g)?.length ?? 0) > (first.match(/[\])]/g)?.length ?? 0);
+  return first === '' || open || first.endsWith(',') ? lines : lines.slice(0, 1);
+}
+
+/**
+ * Items of a list in whatever shape is left of it; `undefined` when the lines are no list. A line at
+ * the margin that is no item ends it: what prose says there must not become an item.
+ */
+function listItems(lines: string[]): string[] | undefined {
+  const end = lines.findIndex((line, index) => index > 0 && /^[^\s#-]/.test(line));
+  const own = end < 0 ? lines : lines.slice(0, end);
+  const first = own[0]!.trim();
+  if (first !== '' && !first.startsWith('#')) return [withoutBrackets(foldLines(own))];
   const items: string[] = [];
-  for (const line of lines.slice(1)) {
+  for (const line of own.slice(1)) {
     if (line.trim() === '' || /^[ \t]*#/.test(line)) continue;
     const item = /^[ \t]*(?:-[ \t]+)+(.+)$/.exec(line)?.[1];
     if (item === undefined) return undefined;
@@ -153,11 +166,11 @@ function listItems(lines: string[]): string[] | undefined {
 /** Of broken metadata, the entries that are ours. */
 function ourEntries(source: string): Value {
   const entries: [string, string | string[]][] = [];
-  const entry = /(["']?)(reasonix\.[\w.-]+)\1[ \t]*:[ \t]*("[^"\n]*"|'[^'\n]*'|\[[^\]\n]*\]|[^\n]*)/gi;
-  for (const [, quote, key, text] of source.matchAll(entry)) {
-    const bare = quote === '' ? text! : text!.replace(/[,}].*$/, '');
-    const isList = bare.startsWith('[');
-    entries.push([key!, isList ? splitList(withoutBrackets(bare), 'commas-and-blanks') : unquoted(bare)]);
+  const entry =
+    /["']?(reasonix\.[\w.-]+)["']?[ \t]*:[ \t]*("[^"\n]*"|'[^'\n]*'|\[[^\]\n]*\]|[^\n]*?(?=,[ \t]*["']?[\w.-]+["']?[ \t]*:|\}|\n|$))/gi;
+  for (const [, key, text] of source.matchAll(entry)) {
+    const isList = text!.startsWith('[');
+    entries.push([key!, isList ? splitList(withoutBrackets(text!), 'commas-and-blanks') : unquoted(text!)]);
   }
   return Object.fromEntries(entries);
 }
