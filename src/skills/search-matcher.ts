@@ -1,95 +1,51 @@
-import { messageOf } from '../core/errors.ts';
-import { fold, indexOfWord, wordsOf } from './search-words.ts';
-
-/** Where a text matches: how many parts of the pattern it has, and where the first one starts. */
-export interface Hit {
-  /** The parts that were found, by number. */
-  parts: Set<number>;
-  /** Position in the text, for the snippet. */
-  at: number;
+/** A text to search: as a reader sees it, and folded for comparison. Both have the same lines. */
+export interface SearchText {
+  original: string;
+  folded: string;
 }
 
+/** What a pattern is looked for with: words, or a regular expression, which is one term. */
 export interface Matcher {
-  /** How many parts there are: words of the pattern, or 1. */
-  readonly parts: number;
-  /** Any part may be missing as long as no skill has all of them. */
-  readonly isLoose: boolean;
-  hit(text: string): Hit | undefined;
-  /** What the pattern was taken for when it was not what the flags say. */
-  readonly note?: string | undefined;
+  readonly terms: number;
+  /** Occurrences of each term, up to `MOST_HITS`; empty when there are none at all. */
+  count(text: SearchText, clock: Clock): readonly number[];
+  /** The line that shows the most of the pattern, and where in it the pattern starts. */
+  bestLine(text: SearchText, clock: Clock): { line: string; at: number } | undefined;
 }
 
-export interface SearchFlags {
-  regex: boolean;
-  word: boolean;
-  ignored: string[];
+/** More occurrences than this in one text say nothing more. */
+export const MOST_HITS = 8;
+
+const isPlain = (text: string): boolean => /^[\0-\x7f]*$/.test(text);
+
+/**
+ * Case, width and compatible forms folded, so that `ＡＢ`, `AB` and `ab` are one, and `ﬁ`, `ß`, final
+ * sigma and the dotted capital I are what people type.
+ */
+export function fold(text: string): string {
+  if (isPlain(text)) return text.toLowerCase();
+  return text.normalize('NFKC').toLowerCase().replaceAll('ß', 'ss').replaceAll('ς', 'σ').replaceAll('i\u0307', 'i');
 }
 
-/** `-i`, `-E` and `-w`, alone or in a bundle; everything else is named as ignored. */
-export function parseFlags(text: string): SearchFlags {
-  const flags: SearchFlags = { regex: false, word: false, ignored: [] };
-  for (const word of text.split(/[\s,]+/).filter((part) => part !== '')) {
-    if (!/^-[a-z]+$/i.test(word)) {
-      flags.ignored.push(word);
-      continue;
-    }
-    for (const letter of word.slice(1)) {
-      if (letter === 'E') flags.regex = true;
-      else if (letter === 'w') flags.word = true;
-      else if (letter !== 'i') flags.ignored.push(`-${letter}`);
-    }
+export function searchText(text: string): SearchText {
+  const original = isPlain(text) ? text : text.normalize('NFC');
+  const folded = fold(original);
+  // Equal texts share one string in memory.
+  return { original, folded: folded === original ? original : folded };
+}
+
+/** Ends a search in time: bodies of unknown number and patterns of unknown cost must not hold a session up. */
+export class Clock {
+  readonly #deadline: number;
+  /** Whether something was left out because time was up. */
+  expired = false;
+
+  constructor(milliseconds: number) {
+    this.#deadline = performance.now() + milliseconds;
   }
-  return flags;
-}
 
-export async function matcherOf(pattern: string, flags: SearchFlags): Promise<Matcher> {
-  if (!flags.regex) return wordMatcher(pattern, flags.word);
-  const { RE2JS } = await import('re2js');
-  try {
-    const source = flags.word ? `(?:^|[^\\pL\\pN_])(?:${pattern})(?:$|[^\\pL\\pN_])` : pattern;
-    const compiled = RE2JS.compile(source, RE2JS.CASE_INSENSITIVE | RE2JS.MULTILINE);
-    return {
-      parts: 1,
-      isLoose: false,
-      hit(text) {
-        const found = compiled.matcher(text);
-        return found.find() ? { parts: new Set([0]), at: found.start() } : undefined;
-      },
-    };
-  } catch (error) {
-    const note = `not a valid regular expression (${messageOf(error)}); searched as text`;
-    return { ...textMatcher(pattern, flags.word), note };
+  isOver(): boolean {
+    if (performance.now() > this.#deadline) this.expired = true;
+    return this.expired;
   }
-}
-
-function wordMatcher(pattern: string, whole: boolean): Matcher {
-  const words = wordsOf(pattern);
-  return {
-    parts: words.length,
-    isLoose: true,
-    hit(text) {
-      const folded = fold(text);
-      const parts = new Set<number>();
-      let at = -1;
-      for (const [index, word] of words.entries()) {
-        const found = indexOfWord(folded, word, whole);
-        if (found < 0) continue;
-        parts.add(index);
-        if (at < 0 || found < at) at = found;
-      }
-      return parts.size > 0 ? { parts, at } : undefined;
-    },
-  };
-}
-
-function textMatcher(pattern: string, whole: boolean): Matcher {
-  const wanted = fold(pattern);
-  return {
-    parts: 1,
-    isLoose: false,
-    hit(text) {
-      const at = indexOfWord(fold(text), wanted, whole);
-      return at < 0 ? undefined : { parts: new Set([0]), at };
-    },
-  };
 }

@@ -1,22 +1,34 @@
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { clipGraphemes } from '../core/text.ts';
-import { compareCodePoints } from './names.ts';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { ReasonixError } from '../core/errors.ts';
+import { prompt } from '../core/prompts.ts';
+import { shortDescription } from './catalog.ts';
 import { neutralise } from './neutralise.ts';
-import { type Hit, type Matcher, matcherOf, parseFlags } from './search-matcher.ts';
-import { fold } from './search-words.ts';
+import { parseFlags, type SearchFlags } from './search-flags.ts';
+import { Clock, fold, type Matcher } from './search-matcher.ts';
+import { type Ranked, rank, type SkillTexts } from './search-rank.ts';
+import { regexMatcher } from './search-regex.ts';
+import { beginSearch, headerOf, keptBody, readBody, readReferences } from './search-texts.ts';
+import { termsOf, wordMatcher } from './search-words.ts';
+import { snippetOf } from './snippet.ts';
 import { type Skill, type SkillLibrary, SOURCE_OF_SCOPE } from './types.ts';
 
 export interface SearchQuery {
   /** Empty lists everything. */
   pattern: string;
-  /** `-i` (always on), `-E`, `-w`. */
+  /** `-i` (always on), `-E` regular expression, `-w` whole words. */
   flags?: string | undefined;
-  /** Default 128. */
+  /** Skills in the answer, 1 to 1,000; default 128. */
   limit?: number | undefined;
+  /** Matches that are passed over first. */
   offset?: number | undefined;
-  /** Also looks into the files of `references/`. */
+  /** Also looks into the text files that come with the skills. */
   references?: boolean | undefined;
+}
+
+export interface SearchOptions {
+  signal?: AbortSignal | undefined;
+  /** Milliseconds; what was found by then is the answer. Default 800. */
+  budgetMs?: number | undefined;
 }
 
 export interface FoundSkill {
@@ -26,6 +38,7 @@ export interface FoundSkill {
   /** Empty for built-ins. */
   path: string;
   run_as: 'inline' | 'subagent';
+  /** The line that matched; empty when only the name did. */
   snippet: string;
 }
 
@@ -33,186 +46,149 @@ export interface SearchResult {
   skills: FoundSkill[];
   matched: number;
   total: number;
+  /** More matched than `skills` and the ones before `offset`. */
   truncated: boolean;
   mode: 'list' | 'search';
   ignored_flags?: string[];
+  /** Some bodies were not looked at for want of time. */
   timed_out?: boolean;
+  /** What the pattern was taken for when it was not what the flags say. */
   note?: string;
 }
 
 const DEFAULT_LIMIT = 128;
-const SNIPPET_LIMIT = 160;
-/** Milliseconds that a search may take; what was found by then is the answer. */
-const TIME_LIMIT = 1_000;
-/** Characters of a body that are searched. */
-const LARGEST_TEXT = 512 * 1024;
-/** Characters of bodies that are kept in memory. */
-const CACHE_LIMIT = 32 * 1024 * 1024;
-/** Bodies read at once. */
-const READERS = 32;
-
-/** Where a pattern was found, best first. */
-const RANK = { exact: 0, name: 1, description: 2, body: 3 } as const;
-
-interface Ranked {
-  skill: Skill;
-  rank: number;
-  parts: Set<number>;
-  snippet: string;
-}
+const LARGEST_LIMIT = 1_000;
+const DEFAULT_BUDGET = 800;
+/** Longest pattern that counts, in UTF-16 units. */
+const LONGEST_PATTERN = 4_000;
+/** UTF-16 units of bodies that one search holds in memory. */
+const MOST_TEXT = 256 * 1024 * 1024;
+/** Milliseconds of reading and matching after which other work gets its turn. */
+const PATIENCE = 20;
 
 /**
- * Searches the resolved library, built-ins alike: names, descriptions and bodies as they are on disk.
- * Without flags the pattern is words, of which all must be there; when no skill has all, any will do.
+ * Searches the resolved library, built-ins alike: names, descriptions, and bodies as they are on disk.
+ * Without `-E` the pattern is words: skills that have all of them, and when there is none, those that
+ * have any. Ranked by exact name, name, description, body; then by hits; then by name.
+ * @throws ReasonixError `cancelled` when the signal aborts.
  */
 export async function searchSkills(
   library: SkillLibrary,
   query: SearchQuery,
-  options: { signal?: AbortSignal | undefined; budgetMs?: number | undefined } = {},
+  options: SearchOptions = {},
 ): Promise<SearchResult> {
-  const { pattern, limit = DEFAULT_LIMIT, offset = 0 } = query;
-  const flags = parseFlags(query.flags ?? '');
   const total = library.skills.length;
+  const limit = within(query.limit, 1, LARGEST_LIMIT, DEFAULT_LIMIT);
+  const offset = within(query.offset, 0, Number.MAX_SAFE_INTEGER, 0);
+  const flags = parseFlags(query.flags ?? '');
   const ignored = flags.ignored.length > 0 ? { ignored_flags: flags.ignored } : {};
-  if (pattern.trim() === '') {
-    const skills = library.skills.slice(offset, offset + limit).map((skill) => entry(skill, ''));
+  const pattern = query.pattern.slice(0, LONGEST_PATTERN).trim();
+  if (pattern === '') {
+    const skills = library.skills.slice(offset, offset + limit).map((skill) => found(skill, ''));
     return { skills, matched: total, total, truncated: offset + skills.length < total, mode: 'list', ...ignored };
   }
-  const matcher = await matcherOf(pattern, flags);
-  const deadline = performance.now() + (options.budgetMs ?? TIME_LIMIT);
-  const { ranked, timedOut } = await rankAll(library.skills, matcher, pattern, {
-    references: query.references ?? false,
-    deadline,
-    signal: options.signal,
-  });
-  const complete = ranked.filter(({ parts }) => parts.size === matcher.parts);
-  const matches = complete.length > 0 || !matcher.isLoose ? complete : ranked;
-  matches.sort(
-    (a, b) => a.rank - b.rank || b.parts.size - a.parts.size || compareCodePoints(a.skill.name, b.skill.name),
+  const clock = new Clock(options.budgetMs ?? DEFAULT_BUDGET);
+  const { ranked, matcher, note } = await search(
+    library,
+    { pattern, flags, references: query.references ?? false },
+    clock,
+    options.signal,
   );
-  if (complete.length === 0) matches.sort((a, b) => b.parts.size - a.parts.size);
-  const page = matches.slice(offset, offset + limit);
+  const page = ranked.slice(offset, offset + limit);
+  const timedOut = clock.expired;
   return {
-    skills: page.map(({ skill, snippet }) => entry(skill, snippet)),
-    matched: matches.length,
+    skills: page.map((each) => found(each.texts.skill, snippetOf(each, matcher, clock))),
+    matched: ranked.length,
     total,
-    truncated: offset + page.length < matches.length,
+    truncated: offset + page.length < ranked.length,
     mode: 'search',
     ...ignored,
     ...(timedOut ? { timed_out: true } : {}),
-    ...(matcher.note ? { note: matcher.note } : {}),
+    ...(note === undefined ? {} : { note }),
   };
 }
 
-async function rankAll(
-  skills: readonly Skill[],
-  matcher: Matcher,
-  pattern: string,
-  { references, deadline, signal }: { references: boolean; deadline: number; signal: AbortSignal | undefined },
-): Promise<{ ranked: Ranked[]; timedOut: boolean }> {
-  const ranked: Ranked[] = [];
-  const wanted = fold(pattern.trim());
-  let next = 0;
-  let timedOut = false;
-  const work = async () => {
-    while (next < skills.length && !timedOut) {
-      signal?.throwIfAborted();
-      if (performance.now() > deadline) timedOut = true;
-      const skill = skills[next++];
-      if (!skill) return;
-      const header = rankHeader(skill, matcher, wanted);
-      // A name or description that has every word needs no look at the body.
-      const found =
-        header?.parts.size === matcher.parts
-          ? header
-          : withBody(header, skill, matcher, await textsOf(skill, references));
-      if (found) ranked.push(found);
+interface Search {
+  pattern: string;
+  flags: SearchFlags;
+  references: boolean;
+}
+
+interface Ranking {
+  ranked: Ranked[];
+  matcher: Matcher;
+  note?: string | undefined;
+}
+
+async function search(
+  library: SkillLibrary,
+  { pattern, flags, references }: Search,
+  clock: Clock,
+  signal: AbortSignal | undefined,
+): Promise<Ranking> {
+  const wanted = fold(pattern);
+  let note: string | undefined;
+  if (flags.regex) {
+    const regex = await regexMatcher(pattern, flags.wholeWords);
+    if (!('problem' in regex)) {
+      const texts = await collectTexts(library, references, regex, clock, signal);
+      return { ranked: rank(texts, regex, { wanted, needsAll: true, clock }), matcher: regex };
     }
-  };
-  await Promise.all(Array.from({ length: READERS }, work));
-  return { ranked, timedOut };
-}
-
-function rankHeader(skill: Skill, matcher: Matcher, wanted: string): Ranked | undefined {
-  const snippet = '';
-  const inName = matcher.hit(skill.name);
-  if (fold(skill.name) === wanted) return { skill, rank: RANK.exact, parts: allParts(matcher), snippet };
-  const inDescription = matcher.hit(skill.description);
-  const parts = new Set([...(inName?.parts ?? []), ...(inDescription?.parts ?? [])]);
-  if (parts.size === 0) return undefined;
-  const rank = inName && inName.parts.size >= (inDescription?.parts.size ?? 0) ? RANK.name : RANK.description;
-  return { skill, rank, parts, snippet: inDescription ? snippetOf(skill.description, inDescription) : snippet };
-}
-
-function withBody(
-  header: Ranked | undefined,
-  skill: Skill,
-  matcher: Matcher,
-  texts: readonly string[],
-): Ranked | undefined {
-  let found = header;
-  for (const text of texts) {
-    const hit = matcher.hit(text);
-    if (!hit) continue;
-    const parts = new Set([...(found?.parts ?? []), ...hit.parts]);
-    found = { skill, rank: found?.rank ?? RANK.body, parts, snippet: found?.snippet || snippetOf(text, hit) };
+    note = prompt('search-not-regex', { problem: neutralise(regex.problem) });
   }
-  return found;
+  // What was meant as an expression is one piece of text.
+  const terms = flags.regex ? { all: [wanted], any: [wanted] } : termsOf(pattern);
+  const strict = wordMatcher(terms.all, flags.wholeWords);
+  const texts = await collectTexts(library, references, strict, clock, signal);
+  const ranked = rank(texts, strict, { wanted, needsAll: true, clock });
+  if (ranked.length > 0 || terms.any.length < 2) return { ranked, matcher: strict, note };
+  const loose = wordMatcher(terms.any, flags.wholeWords);
+  const some = rank(texts, loose, { wanted, needsAll: false, clock });
+  return { ranked: some, matcher: loose, note: some.length > 0 ? prompt('search-any-word') : note };
 }
 
-const allParts = (matcher: Matcher): Set<number> => new Set(Array.from({ length: matcher.parts }, (_, index) => index));
-
-/** The line around a hit. Folding may shift positions a little, which a snippet can bear. */
-function snippetOf(text: string, { at }: Hit): string {
-  const start = Math.max(0, text.lastIndexOf('\n', at) + 1, at - SNIPPET_LIMIT / 2);
-  const end = text.indexOf('\n', at);
-  const line = text.slice(start, end < 0 ? start + 4 * SNIPPET_LIMIT : Math.min(end, start + 4 * SNIPPET_LIMIT));
-  return clipGraphemes(neutralise(line.toWellFormed()), SNIPPET_LIMIT);
+/** The texts of every skill, as many bodies as there is time and room for. */
+async function collectTexts(
+  library: SkillLibrary,
+  references: boolean,
+  matcher: Matcher,
+  clock: Clock,
+  signal: AbortSignal | undefined,
+): Promise<SkillTexts[]> {
+  beginSearch();
+  const all: SkillTexts[] = [];
+  let units = 0;
+  let resumedAt = performance.now();
+  for (const skill of library.skills) {
+    const texts: SkillTexts = { skill, ...headerOf(skill), references: [] };
+    all.push(texts);
+    if (units > MOST_TEXT) clock.expired = true;
+    if (clock.isOver()) continue;
+    texts.body = keptBody(skill) ?? (await readBody(library, skill));
+    units += texts.body.original.length;
+    if (references) texts.references = await readReferences(skill);
+    texts.bodyCounts = matcher.count(texts.body, clock);
+    if (performance.now() - resumedAt > PATIENCE) {
+      await nextTurn();
+      if (signal?.aborted) throw new ReasonixError('cancelled', 'the search was cancelled');
+      resumedAt = performance.now();
+    }
+  }
+  return all;
 }
 
-function entry(skill: Skill, snippet: string): FoundSkill {
+function found(skill: Skill, snippet: string): FoundSkill {
   return {
     name: neutralise(skill.name),
-    description: clipGraphemes(neutralise(skill.description), 255),
+    description: shortDescription(skill.description),
     source: SOURCE_OF_SCOPE[skill.scope],
-    path: skill.scope === 'builtin' ? '' : skill.file,
+    path: skill.scope === 'builtin' ? '' : neutralise(skill.file),
     run_as: skill.runAs,
     snippet,
   };
 }
 
-const cache = new Map<string, string>();
-let cached = 0;
-
-/** The file of a skill, from memory while it has not changed, and its references when asked for. */
-async function textsOf(skill: Skill, references: boolean): Promise<string[]> {
-  let text = cache.get(skill.stamp);
-  if (text === undefined) {
-    text = await readText(skill.file);
-    remember(skill.stamp, text);
-  }
-  return references ? [text, ...(await referencesOf(skill))] : [text];
-}
-
-function remember(stamp: string, text: string): void {
-  cache.set(stamp, text);
-  cached += text.length;
-  for (const [oldest, old] of cache) {
-    if (cached <= CACHE_LIMIT) break;
-    cache.delete(oldest);
-    cached -= old.length;
-  }
-}
-
-async function referencesOf(skill: Skill): Promise<string[]> {
-  if (skill.layout !== 'folder') return [];
-  const folder = join(skill.folder, 'references');
-  const names = await readdir(folder, { recursive: true }).catch(() => []);
-  const texts = names.filter((name) => /\.(md|txt|json|ya?ml)$/i.test(name)).sort();
-  return Promise.all(texts.slice(0, 100).map((name) => readText(join(folder, name))));
-}
-
-async function readText(file: string): Promise<string> {
-  const text = await readFile(file, 'utf8').catch(() => '');
-  return text.slice(0, LARGEST_TEXT);
+function within(value: number | undefined, least: number, most: number, otherwise: number): number {
+  if (value === undefined || !Number.isFinite(value)) return otherwise;
+  return Math.min(most, Math.max(least, Math.trunc(value)));
 }

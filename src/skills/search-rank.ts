@@ -1,0 +1,74 @@
+import { compareCodePoints } from './names.ts';
+import type { Clock, Matcher, SearchText } from './search-matcher.ts';
+import type { Skill } from './types.ts';
+
+/** What of a skill is searched. A body that there was no time for is absent. */
+export interface SkillTexts {
+  skill: Skill;
+  name: SearchText;
+  description: SearchText;
+  body?: SearchText | undefined;
+  references: { path: string; text: SearchText }[];
+  /** Occurrences in the body of the terms that the search began with, counted while it was read. */
+  bodyCounts?: readonly number[] | undefined;
+}
+
+/** Where a term counts most. */
+export const LEVEL = { name: 4, description: 3, body: 2, reference: 1 } as const;
+
+export interface Ranked {
+  texts: SkillTexts;
+  isExact: boolean;
+  /** Terms that were found somewhere. */
+  terms: number;
+  /** Sum of each term's best level. */
+  weight: number;
+  hits: number;
+  /** The lowest level that some term was found at only. */
+  deepest: number;
+}
+
+export interface RankOptions {
+  /** The pattern, folded, to tell an exact name. */
+  wanted: string;
+  needsAll: boolean;
+  clock: Clock;
+}
+
+/** The skills that match, best first: exact name, terms found, where they were found, hits, name. */
+export function rank(all: readonly SkillTexts[], matcher: Matcher, options: RankOptions): Ranked[] {
+  const ranked = all.flatMap((texts) => evaluate(texts, matcher, options) ?? []);
+  return ranked.sort(
+    (a, b) =>
+      Number(b.isExact) - Number(a.isExact) ||
+      b.terms - a.terms ||
+      b.weight - a.weight ||
+      b.hits - a.hits ||
+      compareCodePoints(a.texts.skill.name, b.texts.skill.name),
+  );
+}
+
+function evaluate(texts: SkillTexts, matcher: Matcher, { wanted, needsAll, clock }: RankOptions): Ranked | undefined {
+  const levels = new Array<number>(matcher.terms).fill(0);
+  let hits = 0;
+  const add = (counts: readonly number[], level: number): void => {
+    for (const [term, count] of counts.entries()) {
+      hits += count;
+      if (count > 0 && level > levels[term]!) levels[term] = level;
+    }
+  };
+  add(matcher.count(texts.name, clock), LEVEL.name);
+  add(matcher.count(texts.description, clock), LEVEL.description);
+  // The counts made while reading are of the strict terms.
+  if (texts.body) add(needsAll ? (texts.bodyCounts ?? []) : matcher.count(texts.body, clock), LEVEL.body);
+  for (const { text } of texts.references) add(matcher.count(text, clock), LEVEL.reference);
+  const terms = levels.filter((level) => level > 0).length;
+  const isExact = isNamed(texts.name.folded, wanted);
+  if (!isExact && (terms === 0 || (needsAll && terms < matcher.terms))) return undefined;
+  const weight = levels.reduce((sum, level) => sum + level, 0);
+  const deepest = Math.min(...levels.filter((level) => level > 0), LEVEL.name);
+  return { texts, isExact, terms, weight, hits, deepest };
+}
+
+/** `Release Notes` is `release-notes` to whoever looks for it. */
+const isNamed = (name: string, wanted: string): boolean => name === wanted || name === wanted.replace(/\s+/gu, '-');
