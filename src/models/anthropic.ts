@@ -1,5 +1,6 @@
 import type Anthropic from '@anthropic-ai/sdk';
-import type { MessageParam } from '@anthropic-ai/sdk/resources/messages/messages';
+import type { Stream } from '@anthropic-ai/sdk/core/streaming';
+import type { MessageParam, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages/messages';
 import { toAnthropicBody } from './anthropic-body.ts';
 import { MessagesCollector } from './anthropic-stream.ts';
 import type { GenerateOptions, ModelClient, ModelReply, ModelRequest } from './contract.ts';
@@ -37,7 +38,13 @@ class MessagesClient implements ModelClient {
       const body = toAnthropicBody(request, { maxOutputTokens });
       const { messages } = body;
       for (let pauses = 0; ; pauses++) {
-        const stream = await sdk.messages.create(body, { signal: watch.signal, fetchOptions: watch.fetchOptions });
+        // `messages.create` writes warnings about models to the console of whoever embeds this.
+        const stream = await sdk.post<Stream<RawMessageStreamEvent>>('/v1/messages', {
+          body,
+          stream: true,
+          signal: watch.signal,
+          fetchOptions: watch.fetchOptions,
+        });
         for await (const event of stream) {
           for (const delta of collector.add(event)) onDelta?.(delta);
         }

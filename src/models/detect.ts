@@ -81,7 +81,8 @@ function baseUrl(value: string | undefined): { base_url?: string } {
   return value?.trim() ? { base_url: value.trim() } : {};
 }
 
-async function askForModels(url: string): Promise<string[] | undefined> {
+/** The default probe: asks an OpenAI-compatible server for the names of its models, for at most 200 ms. */
+export async function askForModels(url: string): Promise<string[] | undefined> {
   try {
     const response = await fetch(`${url}/models`, { signal: AbortSignal.timeout(PROBE_TIME), redirect: 'error' });
     if (!response.ok) return undefined;

@@ -1,0 +1,235 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { ReasonixError } from '../../src/core/errors.ts';
+import { SharedBackoff, sharedBackoff } from '../../src/models/backoff.ts';
+import { systemClock } from '../../src/models/clock.ts';
+import type { ModelClient, ModelReply } from '../../src/models/contract.ts';
+import { retryAfter } from '../../src/models/provider-error.ts';
+import { type RetryOptions, withRetry } from '../../src/models/retry.ts';
+import { scriptedModel } from '../../src/models/scripted.ts';
+import type { ScriptedFault } from '../../src/models/scripted-format.ts';
+import { FakeClock } from './fake-clock.ts';
+import { collect, never, request, user } from './requests.ts';
+
+/** A model with faults on its way, and the retries around it. */
+function faulty(faults: ScriptedFault[], options: RetryOptions = {}, random = () => 0.5) {
+  const clock = new FakeClock(random);
+  const model = scriptedModel([{ text: 'answer', faults }], { clock });
+  const seen = collect();
+  const client = withRetry(model, { clock, ...options });
+  return {
+    clock,
+    model,
+    seen,
+    client,
+    go: (signal = never) => client.generate(request([user('x')]), { signal, ...seen }),
+  };
+}
+
+const failing = (thrown: unknown): ModelClient => ({ provider: 'p', generate: () => Promise.reject(thrown) });
+
+describe('withRetry', () => {
+  it.each([408, 409, 429, 500, 502, 503, 529])('tries again after %i', async (status) => {
+    const { go, model, seen } = faulty([{ status }]);
+    expect((await go()).text).toBe('answer');
+    expect(model.requests).toHaveLength(2);
+    expect(seen.deltas[0]).toMatchObject({
+      type: 'retry',
+      attempt: 1,
+      reason: expect.stringContaining(String(status)),
+    });
+  });
+
+  it.each([400, 401, 403, 404, 413, 422])('does not after %i', async (status) => {
+    const { go, model } = faulty([{ status, times: 'always' }]);
+    await expect(go()).rejects.toMatchObject({ details: { status, attempts: 1 } });
+    expect(model.requests).toHaveLength(1);
+  });
+
+  it('does not wait for money', async () => {
+    const { go, model } = faulty([
+      { status: 429, message: 'You exceeded your current quota, please check your plan and billing', times: 'always' },
+    ]);
+    await expect(go()).rejects.toMatchObject({ code: 'provider', hint: expect.stringContaining('credit') });
+    expect(model.requests).toHaveLength(1);
+  });
+
+  it('tries again after a raw error of the platform', async () => {
+    let attempts = 0;
+    const client: ModelClient = {
+      provider: 'p',
+      generate: async () => {
+        if (++attempts < 3) throw new TypeError('terminated', { cause: new Error('other side closed') });
+        return { text: 'ok' } as ModelReply;
+      },
+    };
+    const reply = await withRetry(client, { clock: new FakeClock() }).generate(request([]), { signal: never });
+    expect(reply.text).toBe('ok');
+    expect(attempts).toBe(3);
+  });
+
+  it('gives up after six attempts, and keeps the longest partial text', async () => {
+    const { go, model } = faulty([{ cut_after: 2 }, { cut_after: 5 }, { cut_after: 1, times: 'always' }]);
+    await expect(go()).rejects.toMatchObject({
+      code: 'provider',
+      message: expect.stringContaining('after 6 attempts'),
+      details: { attempts: 6, partialText: 'answe', retryable: true },
+    });
+    expect(model.requests).toHaveLength(6);
+  });
+
+  it('waits with full jitter, within bounds that double', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.double({ min: 0, max: 0.999, noNaN: true }), { minLength: 5, maxLength: 5 }),
+        async (chances) => {
+          const left = [...chances];
+          const { go, clock } = faulty(
+            [{ network: true, times: 'always' }],
+            { baseDelay: 100, maxDelay: 500 },
+            () => left.shift() ?? 0,
+          );
+          await go().catch(() => {});
+          const bounds = [100, 200, 400, 500, 500];
+          expect(clock.sleeps).toEqual(bounds.map((bound, index) => (chances[index] ?? 0) * bound));
+        },
+      ),
+      { numRuns: 20 },
+    );
+  });
+
+  it('waits at least as long as it was asked to', async () => {
+    const { go, clock } = faulty([{ status: 429, retry_after: 20 }], {}, () => 0);
+    await go();
+    expect(clock.sleeps[0]).toBe(20_000);
+  });
+
+  it('does not wait longer than it may', async () => {
+    const { go, model } = faulty([{ status: 429, retry_after: 3600 }], { totalTime: 60_000 });
+    await expect(go()).rejects.toMatchObject({ message: expect.stringContaining('asked to wait 3600 s') });
+    expect(model.requests).toHaveLength(1);
+  });
+
+  it('stops at once when it is cancelled while it waits', async () => {
+    const controller = new AbortController();
+    const model = scriptedModel([{ faults: [{ status: 429, retry_after: 600, times: 'always' }] }]);
+    const client = withRetry(model, { clock: systemClock });
+    const begun = performance.now();
+    const going = client.generate(request([user('x')]), {
+      signal: controller.signal,
+      onDelta: (delta) => delta.type === 'retry' && setImmediate(() => controller.abort()),
+    });
+    await expect(going).rejects.toMatchObject({ code: 'cancelled' });
+    expect(performance.now() - begun).toBeLessThan(5_000);
+  });
+
+  it('asks nothing after it was cancelled', async () => {
+    const { go, model } = faulty([]);
+    await expect(go(AbortSignal.abort())).rejects.toMatchObject({ code: 'cancelled' });
+    expect(model.requests).toHaveLength(0);
+  });
+
+  it('G07 masks what a client that knows nothing of secrets throws', async () => {
+    const error = new Error(
+      'POST with Authorization: Bearer abcdef0123456789abcdef and sk-ant-api03-AAAAAAAAAAAA failed for topsecretvalue',
+    );
+    const client = withRetry(failing(error), { clock: new FakeClock(), attempts: 1, secrets: ['topsecretvalue'] });
+    const thrown = await client.generate(request([]), { signal: never }).catch((each) => each);
+    expect(ReasonixError.isInstance(thrown, 'provider')).toBe(true);
+    expect(thrown.message).not.toMatch(/abcdef0123|AAAAAAAA|topsecret/);
+  });
+
+  it('refuses to try less than once', () => {
+    expect(() => withRetry(failing('x'), { attempts: 0 })).toThrow('attempts must be 1 or more, but it is 0');
+  });
+});
+
+describe('retryAfter', () => {
+  const now = Date.parse('2026-01-01T00:00:00Z');
+  it.each([
+    [{ 'retry-after': '2' }, 2000],
+    [{ 'retry-after': '0.5' }, 500],
+    [{ 'retry-after-ms': '125', 'retry-after': '9' }, 125],
+    [{ 'retry-after': 'Thu, 01 Jan 2026 00:00:30 GMT' }, 30_000],
+    [{ 'retry-after': 'Wed, 31 Dec 2025 00:00:00 GMT' }, 0],
+    [{ 'retry-after': 'soon' }, undefined],
+    [{}, undefined],
+  ])('%j is %s ms', (headers, expected) => {
+    expect(retryAfter(new Headers(headers as Record<string, string>), now)).toBe(expected);
+  });
+});
+
+describe('the shared window', () => {
+  it('F18 holds back all calls when one is told to wait', async () => {
+    const random = mulberry(7);
+    const clock = new FakeClock(random);
+    const backoff = new SharedBackoff(clock);
+    const started = clock.now();
+    const asked: number[] = [];
+    let refusals = 8;
+    const client: ModelClient = {
+      provider: 'p',
+      generate: async () => {
+        asked.push(clock.now() - started);
+        await clock.sleep(1, never);
+        if (refusals-- > 0) {
+          throw new ReasonixError('provider_overloaded', 'slow down', {
+            details: { retryable: true, retryAfter: 2000, status: 429 },
+          });
+        }
+        return { text: 'ok' } as ModelReply;
+      },
+    };
+    const children = Array.from({ length: 5 }, () => withRetry(client, { clock, backoff }));
+    const replies = await Promise.all(children.map((child) => child.generate(request([]), { signal: never })));
+    expect(replies.map(({ text }) => text)).toEqual(Array(5).fill('ok'));
+    expect(asked).toHaveLength(13);
+    // After the first wave nobody asks before the wait is over, and no two ask on the same beat.
+    const later = asked.slice(5);
+    expect(Math.min(...later)).toBeGreaterThanOrEqual(2000);
+    expect(new Set(later).size).toBe(later.length);
+  });
+
+  it('F18 leaves a call alone that fails for good: the others finish', async () => {
+    const clock = new FakeClock(mulberry(3));
+    const backoff = new SharedBackoff(clock);
+    const model = scriptedModel(
+      [{ when: { user: 'bad' }, faults: [{ status: 529, times: 'always' }] }, { text: 'ok' }],
+      { clock },
+    );
+    const results = await Promise.allSettled(
+      ['a', 'bad', 'b', 'c'].map((task) =>
+        withRetry(model, { clock, backoff }).generate(request([user(task)]), { signal: never }),
+      ),
+    );
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'fulfilled']);
+  });
+
+  it('makes a new call wait, too', async () => {
+    const clock = new FakeClock(() => 0);
+    const backoff = new SharedBackoff(clock);
+    backoff.close(5_000);
+    const { go } = faulty([], { backoff });
+    const before = clock.now();
+    await go();
+    expect(clock.now() - before).toBe(5_000);
+  });
+
+  it('is one for each server and key', () => {
+    const one = sharedBackoff('openai https://a', 'k1', systemClock);
+    expect(sharedBackoff('openai https://a', 'k1', systemClock)).toBe(one);
+    expect(sharedBackoff('openai https://a', 'k2', systemClock)).not.toBe(one);
+    expect(sharedBackoff('openai https://b', 'k1', systemClock)).not.toBe(one);
+  });
+});
+
+/** A small seeded generator, so that a failure can be seen again. */
+function mulberry(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
