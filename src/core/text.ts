@@ -1,4 +1,10 @@
-const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
+let segmenter: Intl.Segmenter | undefined;
+
+/** Made when first needed: its data takes longer to load than most commands run. */
+function graphemes(text: string): Iterable<{ index: number }> {
+  segmenter ??= new Intl.Segmenter('en', { granularity: 'grapheme' });
+  return segmenter.segment(text);
+}
 
 /** Replaces lone surrogates, which no provider accepts and no JSON reader agrees on. */
 export const wellFormed = (text: string): string => (text.isWellFormed() ? text : text.toWellFormed());
@@ -22,7 +28,7 @@ export function clipGraphemes(text: string, limit: number): string {
   if (text.length <= limit) return text;
   let count = 0;
   let lastStart = 0;
-  for (const { index } of segmenter.segment(text)) {
+  for (const { index } of graphemes(text)) {
     if (count === limit - 1) lastStart = index;
     if (count === limit) return `${text.slice(0, lastStart)}…`;
     count++;
@@ -44,7 +50,7 @@ const WINDOW = 256;
 function boundaryAtOrBefore(text: string, position: number): number {
   const start = Math.max(0, position - WINDOW);
   let boundary = start;
-  for (const { index } of segmenter.segment(text.slice(start, position + WINDOW))) {
+  for (const { index } of graphemes(text.slice(start, position + WINDOW))) {
     if (start + index > position) break;
     boundary = start + index;
   }
@@ -52,7 +58,7 @@ function boundaryAtOrBefore(text: string, position: number): number {
 }
 
 function nextBoundary(text: string, position: number): number {
-  for (const { index } of segmenter.segment(text.slice(position, position + 2 * WINDOW))) {
+  for (const { index } of graphemes(text.slice(position, position + 2 * WINDOW))) {
     if (index > 0) return position + index;
   }
   return text.length;
