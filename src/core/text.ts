@@ -26,6 +26,7 @@ export function clipEnd(text: string, limit: number): string {
 /** At most `limit` graphemes of `text`, with `…` in place of the last one when something was cut. */
 export function clipGraphemes(text: string, limit: number): string {
   if (text.length <= limit) return text;
+  if (/^[\x20-\x7e]*$/.test(text)) return `${text.slice(0, limit - 1)}…`;
   let count = 0;
   let lastStart = 0;
   for (const { index } of graphemes(text)) {

@@ -24,17 +24,25 @@ let size = 0;
 let searches = 0;
 let purgedIn = 0;
 
-const headers = new WeakMap<Skill, { name: SearchText; description: SearchText }>();
+interface Header {
+  name: SearchText;
+  description: SearchText;
+  /** Of the body in memory. */
+  key: string;
+}
+
+const headers = new WeakMap<Skill, Header>();
 
 /** Says that a search begins: what neither it nor the one before wanted may be forgotten for room. */
 export function beginSearch(): void {
   searches++;
 }
 
-export function headerOf(skill: Skill): { name: SearchText; description: SearchText } {
+export function headerOf(skill: Skill): Header {
   let header = headers.get(skill);
   if (!header) {
-    header = { name: searchText(skill.name), description: searchText(skill.description) };
+    const key = `${skill.file}\n${skill.stamp}`;
+    header = { name: searchText(skill.name), description: searchText(skill.description), key };
     headers.set(skill, header);
   }
   return header;
@@ -42,7 +50,7 @@ export function headerOf(skill: Skill): { name: SearchText; description: SearchT
 
 /** The body if it is in memory and the file has not changed since, as far as the library knows. */
 export function keptBody(skill: Skill): SearchText | undefined {
-  const kept = bodies.get(keyOf(skill));
+  const kept = bodies.get(headerOf(skill).key);
   if (kept) kept.usedIn = searches;
   return kept?.text;
 }
@@ -50,11 +58,9 @@ export function keptBody(skill: Skill): SearchText | undefined {
 /** Reads a body by way of the file, or of the library for a skill without one. A vanished body is empty. */
 export async function readBody(library: SkillLibrary, skill: Skill): Promise<SearchText> {
   const text = searchText(bodyFromFile(skill) ?? (await bodyFromLibrary(library, skill)));
-  keep(keyOf(skill), text);
+  keep(headerOf(skill).key, text);
   return text;
 }
-
-const keyOf = (skill: Skill): string => `${skill.file}\n${skill.stamp}`;
 
 /** The fence alone: parsing the front matter of every skill again would cost more than the search. */
 function bodyFromFile(skill: Skill): string | undefined {

@@ -27,7 +27,7 @@ export interface SearchQuery {
 
 export interface SearchOptions {
   signal?: AbortSignal | undefined;
-  /** Milliseconds; what was found by then is the answer. Default 800. */
+  /** Milliseconds; what was found by then is the answer. Default 700. */
   budgetMs?: number | undefined;
 }
 
@@ -58,7 +58,7 @@ export interface SearchResult {
 
 const DEFAULT_LIMIT = 128;
 const LARGEST_LIMIT = 1_000;
-const DEFAULT_BUDGET = 800;
+const DEFAULT_BUDGET = 700;
 /** Longest pattern that counts, in UTF-16 units. */
 const LONGEST_PATTERN = 4_000;
 /** UTF-16 units of bodies that one search holds in memory. */
@@ -160,7 +160,8 @@ async function collectTexts(
   let units = 0;
   let resumedAt = performance.now();
   for (const skill of library.skills) {
-    const texts: SkillTexts = { skill, ...headerOf(skill), references: [] };
+    const { name, description } = headerOf(skill);
+    const texts: SkillTexts = { skill, name, description, references: [] };
     all.push(texts);
     if (units > MOST_TEXT) clock.expired = true;
     if (clock.isOver()) continue;
