@@ -1,8 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
-import { rmSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { createHash } from 'node:crypto';
+import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { rolldown } from 'rolldown';
@@ -14,11 +13,6 @@ import { rolldown } from 'rolldown';
 
 const FOLDER = join(dirname(fileURLToPath(import.meta.url)), '../../node_modules/.cache/spawn-ts');
 const bundles = new Map<string, Promise<string>>();
-const written: string[] = [];
-
-process.once('exit', () => {
-  for (const file of written) rmSync(file, { force: true });
-});
 
 /** Bundles the TypeScript file `entry` (a path or a `file:` URL), once a test process; returns the path of the `.mjs`. */
 export function bundleTs(entry: string | URL): Promise<string> {
@@ -33,8 +27,6 @@ export function bundleTs(entry: string | URL): Promise<string> {
 
 async function build(entry: string): Promise<string> {
   await mkdir(FOLDER, { recursive: true });
-  const file = join(FOLDER, `${randomUUID()}.mjs`);
-  written.push(file);
   const bundle = await rolldown({
     input: entry,
     platform: 'node',
@@ -51,8 +43,15 @@ async function build(entry: string): Promise<string> {
       },
     ],
   });
-  await bundle.write({ file, format: 'esm', codeSplitting: false });
+  const { output } = await bundle.generate({ format: 'esm', codeSplitting: false });
   await bundle.close();
+  const { code } = output[0];
+  // Named by its content: the same code is one file, however many test processes write it at once.
+  const hash = createHash('sha256').update(code).digest('hex').slice(0, 16);
+  const file = join(FOLDER, `${basename(entry, '.ts')}-${hash}.mjs`);
+  const draft = `${file}.${process.pid}`;
+  await writeFile(draft, code);
+  await rename(draft, file);
   return file;
 }
 
