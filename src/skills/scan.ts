@@ -91,9 +91,10 @@ class Scanner {
     if (entries === undefined) return;
     const plugin = entries.some((entry) => entry.name === PLUGIN_FOLDER) ? readPlugin(folder) : undefined;
     if (plugin !== undefined) this.#enterPlugin(plugin, entries, context);
-    else if (context.kind === 'agents') this.#takeEntries(entries, context);
-    else if (this.#takeSkillFile(entries, context)) this.#takeNamedFolder(entries, 'skills', context);
-    else this.#takeEntries(entries, context);
+    else if (context.kind === 'agents') this.#takeEntries(entries, context, true);
+    else if (!this.#takeSkillFile(entries, context)) this.#takeEntries(entries, context, false);
+    // a root that is a skill itself is often a whole collection: its folders count, its texts are the skill's own
+    else if (context.depth === 0) this.#takeEntries(entries, context, true);
   }
 
   /** The usual case needs no listing: the folder holds a `SKILL.md`. */
@@ -134,11 +135,6 @@ class Scanner {
     else this.#reportEntry({ ...entry, is: 'unreadable' });
   }
 
-  #takeNamedFolder(entries: Entry[], name: string, context: Context): void {
-    const entry = entries.find((each) => each.name === name && each.is === 'folder');
-    if (entry !== undefined) this.#descend(entry, { ...context, depth: context.depth });
-  }
-
   #enterPlugin(plugin: Plugin, entries: Entry[], context: Context): void {
     for (const problem of plugin.problems) this.#report('plugin', plugin.manifest, problem);
     const inside: Context = { ...context, plugin: plugin.name };
@@ -152,19 +148,21 @@ class Scanner {
     }
   }
 
-  #takeEntries(entries: Entry[], context: Context): void {
+  #takeEntries(entries: Entry[], context: Context, flatNeedsKey: boolean): void {
     for (const entry of entries) {
       if (entry.is === 'folder') {
         if (!isSkipped(entry.name)) this.#descend(entry, context);
-      } else if (/\.md$/i.test(entry.name) && entry.name.toLowerCase() !== 'skill.md') {
-        this.#takeFlat(entry, context);
+      } else if (context.kind === 'skills' && entry.name.toLowerCase() === 'skill.md') {
+        // looked at before
+      } else if (/\.md$/i.test(entry.name)) {
+        this.#takeFlat(entry, context, flatNeedsKey);
       } else if (entry.is !== 'file' && entry.is !== 'other' && !entry.name.startsWith('.')) {
         this.#reportEntry(entry);
       }
     }
   }
 
-  #takeFlat(entry: Entry, context: Context): void {
+  #takeFlat(entry: Entry, context: Context, flatNeedsKey: boolean): void {
     if (entry.is !== 'file') {
       this.#reportEntry(entry);
       return;
@@ -172,8 +170,8 @@ class Scanner {
     if (entry.name.startsWith('.')) return;
     const isAgent = context.kind === 'agents';
     const needsKey =
+      flatNeedsKey ||
       this.#root.flatNeedsKey ||
-      isAgent ||
       context.depth > 0 ||
       context.plugin !== undefined ||
       DOCUMENTS.test(entry.name);

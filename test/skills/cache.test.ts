@@ -1,0 +1,168 @@
+import { chmodSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { CacheEntry } from '../../src/skills/cache.ts';
+import { namesOf, SkillFolder } from './folder.ts';
+
+let at: SkillFolder;
+beforeEach(() => {
+  at = new SkillFolder();
+});
+afterEach(() => at[Symbol.dispose]());
+
+const SKILLS = 'project/.reasonix/skills';
+const cacheFolder = (): string => join(at.home, '.reasonix/cache');
+const cacheFiles = (): string[] => readdirSync(cacheFolder()).map((name) => join(cacheFolder(), name));
+
+/** Makes what the cache says differ from the files, so that one sees where an answer comes from. */
+function markCache(change: (entry: CacheEntry) => void): void {
+  for (const file of cacheFiles()) {
+    const content = JSON.parse(readFileSync(file, 'utf8')) as { files: CacheEntry[] };
+    for (const entry of content.files) change(entry);
+    writeFileSync(file, JSON.stringify(content));
+  }
+}
+
+const fromCache = (entry: CacheEntry): void => {
+  entry.header!.description = 'from the cache';
+  // as if the file had been read long after it was written
+  entry.readAt += 60_000;
+};
+
+describe('the index in the cache', () => {
+  it('answers for files that did not change, without reading them', async () => {
+    at.skill(`${SKILLS}/a`, 'description: from the file');
+    at.skill(`${SKILLS}/b`, 'description: from the file');
+    const before = await at.open();
+    markCache(fromCache);
+    const library = await at.open();
+    expect(library.skills.map(({ description }) => description)).toEqual(['from the cache', 'from the cache']);
+    expect(library.fingerprint).toBe(before.fingerprint);
+  });
+
+  it('gives the same answer as the files', async () => {
+    at.skill(
+      `${SKILLS}/a`,
+      'name: A x\ndescription: d\ntools: [Read, Nope]\nmax-steps: x\nread-only: on\nruns: y\narguments: p q\nmetadata: {k: v}\noutput-schema: {type: object}\nuser-invocable: no\nrunAs: subagent\ninvocation: manual',
+    );
+    at.skill(`${SKILLS}/b`, 'description: d\ntools: []\noutput-schema: {}');
+    at.write(`${SKILLS}/README.md`, '# x');
+    const cold = await at.open();
+    markCache((entry) => {
+      entry.readAt += 60_000;
+    });
+    const warm = await at.open();
+    expect(warm.skills).toEqual(cold.skills);
+    expect(warm.skills[1]!.allowedTools).toEqual([]);
+    expect(warm.diagnostics).toEqual(cold.diagnostics);
+    expect(warm.roots).toEqual(cold.roots);
+  });
+
+  it.each<[string, (file: string) => void]>([
+    [
+      'an edit in place of the same size',
+      (file) => writeFileSync(file, readFileSync(file, 'utf8').replace('file', 'disk')),
+    ],
+    [
+      'an edit that puts the time of change back',
+      (file) => {
+        const { atime, mtime } = statSync(file);
+        writeFileSync(file, readFileSync(file, 'utf8').replace('file', 'disk'));
+        utimesSync(file, atime, mtime);
+      },
+    ],
+    [
+      'another file in its place',
+      (file) => {
+        writeFileSync(`${file}.new`, readFileSync(file, 'utf8').replace('file', 'disk'));
+        renameSync(`${file}.new`, file);
+      },
+    ],
+    [
+      'a time of change in the future',
+      (file) => {
+        writeFileSync(file, readFileSync(file, 'utf8').replace('file', 'disk'));
+        utimesSync(file, new Date(), new Date(Date.now() + 86_400_000));
+      },
+    ],
+  ])('sees %s', async (_, edit) => {
+    const file = at.skill(`${SKILLS}/a`, 'description: from the file');
+    await at.open();
+    markCache(fromCache);
+    edit(file);
+    expect((await at.open()).skills[0]!.description).toBe('from the disk');
+  });
+
+  it('does not trust a file that changed while it was read', async () => {
+    at.skill(`${SKILLS}/a`, 'description: from the file');
+    await at.open();
+    markCache((entry) => {
+      entry.header!.description = 'from the cache';
+      entry.contentHash = 'of something older';
+      entry.readAt = entry.ctime;
+    });
+    expect((await at.open()).skills[0]!.description).toBe('from the file');
+  });
+
+  it('keeps what it knows when only the state of a file changed', async () => {
+    const file = at.skill(`${SKILLS}/a`, 'description: from the file');
+    const { fingerprint } = await at.open();
+    markCache(fromCache);
+    chmodSync(file, 0o640);
+    const library = await at.open();
+    expect(library.skills[0]!.description).toBe('from the cache');
+    expect(library.fingerprint).toBe(fingerprint);
+  });
+
+  it('forgets files that are gone, and finds those that came', async () => {
+    at.skill(`${SKILLS}/a`, 'description: d');
+    at.skill(`${SKILLS}/b`, 'description: d');
+    await at.open();
+    rmSync(join(at.path, SKILLS, 'a'), { recursive: true });
+    at.skill(`${SKILLS}/group/c`, 'description: d');
+    expect(namesOf(await at.open())).toEqual(['b', 'c']);
+    rmSync(join(at.path, SKILLS), { recursive: true });
+    expect(namesOf(await at.open())).toEqual([]);
+  });
+
+  it.each(['', '{', 'null', '[]', '{"version":1}', '\0\0\0', '{"version":"x","files":[{}]}'])(
+    'ignores a damaged cache: %j',
+    async (content) => {
+      at.skill(`${SKILLS}/a`, 'description: d');
+      await at.open();
+      for (const file of cacheFiles()) writeFileSync(file, content);
+      expect(namesOf(await at.open())).toEqual(['a']);
+      for (const file of cacheFiles()) expect(readFileSync(file, 'utf8')).toContain('"description":"d"');
+    },
+  );
+
+  it('ignores entries of the wrong shape', async () => {
+    at.skill(`${SKILLS}/a`, 'description: d');
+    await at.open();
+    markCache((entry) => {
+      (entry as unknown as Record<string, unknown>).header = 'x';
+      entry.readAt += 60_000;
+    });
+    expect((await at.open()).skills).toMatchObject([{ name: 'a', description: 'd' }]);
+  });
+
+  it('is private, and does without when it cannot be written', async () => {
+    at.skill(`${SKILLS}/a`, 'description: d');
+    await at.open();
+    expect(statSync(cacheFolder()).mode & 0o777).toBe(0o700);
+    for (const file of cacheFiles()) expect(statSync(file).mode & 0o777).toBe(0o600);
+    at.write('not-a-folder', 'x');
+    expect(namesOf(await at.open({ reasonixHome: join(at.path, 'not-a-folder/home') }))).toEqual(['a']);
+  });
+
+  it('writes nothing when nothing changed', async () => {
+    at.skill(`${SKILLS}/a`, 'description: d');
+    await at.open();
+    markCache((entry) => {
+      entry.readAt += 60_000;
+    });
+    const before = cacheFiles().map((file) => statSync(file).mtimeMs);
+    await at.open();
+    expect(cacheFiles().map((file) => statSync(file).mtimeMs)).toEqual(before);
+  });
+});
