@@ -21,7 +21,12 @@ interface Failure {
   message: string;
   headers: Headers | undefined;
   type: string;
+  /** Our own mistake, or a user's: no server had a part in it, and it would be made again. */
+  isBug: boolean;
 }
+
+/** What `fetch` throws when a connection cannot be made or breaks is a TypeError, too. */
+const CONNECTION = /terminated|fetch failed|network|socket|other side closed/i;
 
 /** Statuses that a server gives for a state that passes. 529 is Anthropic's "overloaded". */
 const PASSING_STATUSES = new Set([408, 409, 425, 429]);
@@ -112,9 +117,15 @@ function failureOf(error: unknown): Failure {
   return {
     status,
     type,
+    isBug: isBug(error),
     headers: thrown.headers instanceof Headers ? thrown.headers : undefined,
     message: typeof body.message === 'string' && body.message !== '' ? body.message : textOf(error),
   };
+}
+
+function isBug(error: unknown): boolean {
+  if (error instanceof RangeError || error instanceof ReferenceError) return true;
+  return error instanceof TypeError && !CONNECTION.test(error.message);
 }
 
 function statusOfType(body: { type?: unknown; code?: unknown }): number | undefined {
@@ -152,14 +163,19 @@ function codeOf({ status, type, message }: Failure): ErrorCode {
   return status === 429 || status === 503 || status === 529 ? 'provider_overloaded' : 'provider';
 }
 
-function isRetryable({ status, type, message, headers }: Failure, code: ErrorCode): boolean {
+function isRetryable({ status, type, message, headers, isBug }: Failure, code: ErrorCode): boolean {
+  if (isBug) return false;
   if (headers?.get('x-should-retry') === 'false') return false;
   if (status === undefined) return true;
   if (status === 429 && code === 'provider') return false;
   return PASSING_STATUSES.has(status) || status >= 500 || (status === 400 && /overloaded/i.test(`${type} ${message}`));
 }
 
-function hintOf(code: ErrorCode, { status, message }: Failure, context: ProviderErrorContext): string | undefined {
+function hintOf(
+  code: ErrorCode,
+  { status, message, isBug }: Failure,
+  context: ProviderErrorContext,
+): string | undefined {
   const server = context.baseUrl === undefined ? 'the server' : maskSecrets(context.baseUrl, context.secrets);
   switch (code) {
     case 'provider_auth':
@@ -174,6 +190,7 @@ function hintOf(code: ErrorCode, { status, message }: Failure, context: Provider
       return 'try again later, or lower the number of sub-agents that run at once';
     default:
       if (QUOTA.test(message)) return 'the account has no credit left: check its plan and billing';
+      if (isBug) return undefined;
       if (status === undefined) return `check that ${server} can be reached`;
       return status === 404 ? `check base_url: ${server} does not know the path` : undefined;
   }

@@ -2,7 +2,7 @@ import { ReasonixError } from '../core/errors.ts';
 import type { ScriptFacts } from './scripted-facts.ts';
 import type { TemplateScope, TemplateValue } from './scripted-template.ts';
 
-const NAMES: Readonly<Record<string, (facts: ScriptFacts) => TemplateValue>> = {
+export const SOURCES: Readonly<Record<string, (facts: ScriptFacts) => TemplateValue>> = {
   task: (facts) => facts.task,
   user: (facts) => facts.user,
   message: (facts) => facts.message,
@@ -33,10 +33,10 @@ export function scopeOf(facts: ScriptFacts): TemplateScope {
         rest,
       );
     }
-    const read = Object.hasOwn(NAMES, name) ? NAMES[name] : undefined;
+    const read = Object.hasOwn(SOURCES, name) ? SOURCES[name] : undefined;
     if (!read) {
       throw new ReasonixError('config', `the script's templates have no name ${name}`, {
-        hint: `there are ${Object.keys(NAMES).join(', ')} and tool.NAME; in for_each also item and index`,
+        hint: `there are ${Object.keys(SOURCES).join(', ')} and tool.NAME; in for_each also item and index`,
         details: { retryable: false },
       });
     }

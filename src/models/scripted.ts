@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { ReasonixError } from '../core/errors.ts';
+import { messageOf, ReasonixError } from '../core/errors.ts';
 import type { ToolCall } from '../core/messages.ts';
 import type { Usage } from '../core/usage.ts';
 import { type Clock, systemClock } from './clock.ts';
@@ -201,8 +201,17 @@ class Scripted implements ScriptedModel {
 
 async function fromFunction(answer: ScriptedFunction, request: ModelRequest): Promise<Answer> {
   const facts = factsOf(request);
-  const given = await answer(request, facts);
-  const reply: ScriptedReply = replySchema.parse(typeof given === 'string' ? { text: given } : given);
+  let reply: ScriptedReply;
+  try {
+    const given = await answer(request, facts);
+    reply = replySchema.parse(typeof given === 'string' ? { text: given } : given);
+  } catch (error) {
+    if (ReasonixError.isInstance(error)) throw error;
+    throw new ReasonixError('provider', `the script's function failed: ${messageOf(error)}`, {
+      cause: error,
+      details: { retryable: false },
+    });
+  }
   const calls = (reply.calls ?? []).map((call) => ({
     name: call.name,
     arguments: typeof call.arguments === 'string' ? call.arguments : JSON.stringify(call.arguments ?? {}),

@@ -68,6 +68,29 @@ describe('withRetry', () => {
     expect(attempts).toBe(3);
   });
 
+  it('does not repeat a mistake of ours or of a script', async () => {
+    for (const mistake of [
+      new TypeError("Cannot read properties of undefined (reading 'x')"),
+      new RangeError('invalid'),
+    ]) {
+      const thrown = await withRetry(failing(mistake))
+        .generate(request([]), { signal: never })
+        .catch((each) => each);
+      expect(thrown).toMatchObject({ code: 'provider', details: { retryable: false, attempts: 1 } });
+    }
+    const model = scriptedModel(() => {
+      throw new Error('wrong script');
+    });
+    const thrown = await withRetry(model)
+      .generate(request([]), { signal: never })
+      .catch((each) => each);
+    expect(thrown).toMatchObject({
+      message: "the script's function failed: wrong script",
+      details: { retryable: false },
+    });
+    expect(model.requests).toHaveLength(1);
+  });
+
   it('gives up after six attempts, and keeps the longest partial text', async () => {
     const { go, model } = faulty([{ cut_after: 2 }, { cut_after: 5 }, { cut_after: 1, times: 'always' }]);
     await expect(go()).rejects.toMatchObject({
@@ -160,34 +183,49 @@ describe('retryAfter', () => {
 });
 
 describe('the shared window', () => {
-  it('F18 holds back all calls when one is told to wait', async () => {
-    const random = mulberry(7);
-    const clock = new FakeClock(random);
+  /** Calls that start at these times meet a server that refuses the first so many; when did it hear of whom? */
+  async function storm(starts: number[], refused: number, seed: number): Promise<number[]> {
+    const clock = new FakeClock(mulberry(seed));
     const backoff = new SharedBackoff(clock);
     const started = clock.now();
     const asked: number[] = [];
-    let refusals = 8;
     const client: ModelClient = {
       provider: 'p',
       generate: async () => {
         asked.push(clock.now() - started);
-        await clock.sleep(1, never);
-        if (refusals-- > 0) {
-          throw new ReasonixError('provider_overloaded', 'slow down', {
-            details: { retryable: true, retryAfter: 2000, status: 429 },
-          });
-        }
+        const details = { retryable: true, retryAfter: 2000, status: 429 };
+        if (asked.length <= refused) throw new ReasonixError('provider_overloaded', 'slow down', { details });
         return { text: 'ok' } as ModelReply;
       },
     };
-    const children = Array.from({ length: 5 }, () => withRetry(client, { clock, backoff }));
-    const replies = await Promise.all(children.map((child) => child.generate(request([]), { signal: never })));
-    expect(replies.map(({ text }) => text)).toEqual(Array(5).fill('ok'));
-    expect(asked).toHaveLength(13);
-    // After the first wave nobody asks before the wait is over, and no two ask on the same beat.
-    const later = asked.slice(5);
-    expect(Math.min(...later)).toBeGreaterThanOrEqual(2000);
-    expect(new Set(later).size).toBe(later.length);
+    const replies = await Promise.all(
+      starts.map(async (start) => {
+        await clock.sleep(start, never);
+        return withRetry(client, { clock, backoff }).generate(request([]), { signal: never });
+      }),
+    );
+    expect(replies.map(({ text }) => text)).toEqual(starts.map(() => 'ok'));
+    return asked;
+  }
+
+  it('F18 holds back all calls when one is told to wait, and lets them go apart from each other', async () => {
+    for (let seed = 1; seed <= 20; seed++) {
+      const asked = await storm([0, 0, 0, 300, 600, 900, 1900], 3, seed);
+      expect(asked).toHaveLength(10);
+      const later = asked.slice(3);
+      expect(Math.min(...later)).toBeGreaterThanOrEqual(2000);
+      expect(new Set(later).size).toBe(later.length);
+    }
+  });
+
+  it('F18 holds back those who waited when the first to go is refused again', async () => {
+    for (let seed = 1; seed <= 20; seed++) {
+      const asked = await storm([0, 0, 0, 0, 0], 6, seed);
+      expect(asked).toHaveLength(11);
+      const [sixth = 0, seventh = 0] = asked.slice(5);
+      expect(sixth).toBeGreaterThanOrEqual(2000);
+      expect(seventh - sixth).toBeGreaterThanOrEqual(2000);
+    }
   });
 
   it('F18 leaves a call alone that fails for good: the others finish', async () => {

@@ -305,8 +305,8 @@ describe('a messages stream', () => {
       providerState: JSON.parse(JSON.stringify(reply.providerState)),
     };
     await client.generate(request([user('x'), turn, result('toolu_1', 'grep', 'found')]), { signal: never });
-    const [, back] = server.bodies[1]?.messages as { content: unknown }[];
-    expect(back?.content).toEqual([
+    const messages = server.bodies[1]?.messages as { content: unknown }[];
+    expect(messages[1]?.content).toEqual([
       { type: 'thinking', thinking: 'hm, so', signature: 'SIG==' },
       { type: 'redacted_thinking', data: 'DATA' },
       { type: 'tool_use', id: 'toolu_1', name: 'grep', input: { a: 1 } },

@@ -214,7 +214,7 @@ describe.each(wires)('the %s wire', (wire, make, model) => {
       { error: { message: 'slow down' }, status: 429, retryAfter: 3 },
       { error: { message: 'overloaded', type: 'overloaded_error' }, status: 529 },
     ];
-    faults.forEach((response, sequenceIndex) => mock.on({ userMessage: 'x', sequenceIndex }, response));
+    for (const [sequenceIndex, response] of faults.entries()) mock.on({ userMessage: 'x', sequenceIndex }, response);
     mock.on(
       { userMessage: 'x', sequenceIndex: 2 },
       { content: 'broken off here' },
