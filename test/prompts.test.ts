@@ -48,6 +48,8 @@ const CAPS: Readonly<Record<string, number>> = {
   'required-unresolved': 140,
   'result-more': 120,
   'result-unknown': 140,
+  'search-any-word': 70,
+  'search-not-regex': 70,
   'shadows-line': 70,
   'skill-ambiguous': 100,
   'skill-disabled': 60,

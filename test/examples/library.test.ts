@@ -1,0 +1,37 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { ensureBuilt, Place } from './run-example.ts';
+
+const place = new Place();
+beforeAll(ensureBuilt);
+afterAll(() => place.remove());
+
+it('examples/chain feeds two runs into a third and goes on in a thread', async () => {
+  const { code, stdout, stderr } = await place.node([join('examples', 'chain', 'main.js')]);
+  expect(stderr).toBe('');
+  expect(stdout.trim().split('\n')).toEqual([
+    '64 lines have "status=503".',
+    '63 lines have "order placed".',
+    'Together 127 lines.',
+    'The first one is logs/gateway.txt:12.',
+    expect.stringMatching(/^Same thread: true \(sa_\w+\)$/),
+  ]);
+  expect(code).toBe(0);
+});
+
+it('examples/required nudges three times, then injects the skill, or fails by policy', async () => {
+  const { code, stdout, stderr } = await place.node([join('examples', 'required', 'main.js')]);
+  expect(stderr).toBe('');
+  const nudges = [1, 2, 3].map((count) => `  nudge ${count}: load house-rules`);
+  expect(stdout.trimEnd().split('\n').slice(1)).toEqual([
+    'policy inject',
+    ...nudges,
+    '  house-rules was put into the context: inject',
+    '  completed: Two and two is four. Checked against the house rules.',
+    '',
+    'policy fail',
+    ...nudges,
+    '  failed: required skills were not loaded after 3 nudges: house-rules',
+  ]);
+  expect(code).toBe(0);
+});
