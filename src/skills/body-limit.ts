@@ -21,7 +21,8 @@ export async function boundBody(skill: Skill, body: string): Promise<BoundBody> 
   const bytes = byteLength(body);
   if (bytes <= BODY_LIMIT) return { kept: body };
   const kept = startOf(body);
-  const line = (await linesBefore(skill, body)) + countLines(kept) + 1;
+  const cutBetweenLines = body[kept.length] === '\n';
+  const line = (await linesBefore(skill, body)) + countLines(kept) + (cutBetweenLines ? 2 : 1);
   const path = JSON.stringify(neutralise(skill.file));
   return { kept, marker: prompt('body-clipped', { kept: byteLength(kept), bytes, path, line }) };
 }

@@ -7,7 +7,11 @@ import { renderAlreadyLoaded, renderChildPrompt, renderForReading, renderInline 
 import { SkillFolder } from './folder.ts';
 import { madeSkill } from './made.ts';
 
-const skill = madeSkill({ name: 'deploy', description: 'Deploy <b>things</b>.\nUse when asked.', file: '/p/skills/deploy/SKILL.md' });
+const skill = madeSkill({
+  name: 'deploy',
+  description: 'Deploy <b>things</b>.\nUse when asked.',
+  file: '/p/skills/deploy/SKILL.md',
+});
 
 describe('an inline result', () => {
   it('has pin, heading, description, origin, base folder and body', async () => {
@@ -37,7 +41,9 @@ describe('an inline result', () => {
   it('loses no argument beside named ones', async () => {
     const named = { ...skill, argumentNames: ['env'] };
     expect(await renderInline(named, 'to <<env>>', 'env=prod')).not.toContain('Arguments:');
-    expect(await renderInline(named, 'to <<env>>', 'env=prod quickly')).toContain('to prod\n\nArguments: env=prod quickly\n');
+    expect(await renderInline(named, 'to <<env>>', 'env=prod quickly')).toContain(
+      'to prod\n\nArguments: env=prod quickly\n',
+    );
   });
 
   it('G04 cannot be closed by its body, which stays as it is', async () => {
@@ -56,16 +62,22 @@ describe('an inline result', () => {
   });
 
   it('says when there is no body', async () => {
-    expect(await renderInline(skill, ' \n')).toContain('The skill "deploy" has no instructions beyond its description: Deploy');
+    expect(await renderInline(skill, ' \n')).toContain(
+      'The skill "deploy" has no instructions beyond its description: Deploy',
+    );
   });
 
   it('shows no path of a built-in, and its folder only with files', async () => {
     using folder = new SkillFolder();
     const file = folder.skill('builtin/help', 'name: help');
     const builtin = madeSkill({ name: 'help', scope: 'builtin', file });
-    expect(await renderInline(builtin, 'Body')).toBe('<skill-pin name="help">\n# Skill: help\n(scope: builtin)\n\nBody\n</skill-pin>');
+    expect(await renderInline(builtin, 'Body')).toBe(
+      '<skill-pin name="help">\n# Skill: help\n(scope: builtin)\n\nBody\n</skill-pin>',
+    );
     folder.write('builtin/help/references/a.md', '');
-    expect(await renderInline(builtin, 'Body')).toContain(`Base folder: ${dirname(file)} · files, to be read with read_file when needed: references/a.md\n`);
+    expect(await renderInline(builtin, 'Body')).toContain(
+      `Base folder: ${dirname(file)} · files, to be read with read_file when needed: references/a.md\n`,
+    );
   });
 });
 
@@ -73,7 +85,15 @@ describe('the files of a skill', () => {
   it('B11 are named below the base folder, never read', async () => {
     using folder = new SkillFolder();
     const file = folder.skill('s/a', 'name: a');
-    for (const path of ['references/x.md', 'scripts/run.sh', 'assets/deep/er/logo.svg', 'FORMS.md', '.git/config', '.env', 'node_modules/p/index.js']) {
+    for (const path of [
+      'references/x.md',
+      'scripts/run.sh',
+      'assets/deep/er/logo.svg',
+      'FORMS.md',
+      '.git/config',
+      '.env',
+      'node_modules/p/index.js',
+    ]) {
       folder.write(`s/a/${path}`, 'SECRET');
     }
     folder.skill('s/a/skills/nested', 'name: nested');
@@ -81,7 +101,9 @@ describe('the files of a skill', () => {
     symlinkSync(join(folder.path, 's/a'), join(folder.path, 's/a/references/loop'));
     symlinkSync('missing', join(folder.path, 's/a/references/broken'));
     const text = await renderInline(madeSkill({ name: 'a', file }), 'Body');
-    expect(text).toContain(`files, to be read with read_file when needed: FORMS.md, assets/deep/er/logo.svg, references/x.md, scripts/run.sh\n`);
+    expect(text).toContain(
+      `files, to be read with read_file when needed: FORMS.md, assets/deep/er/logo.svg, references/x.md, scripts/run.sh\n`,
+    );
     expect(text).not.toContain('SECRET');
   });
 
@@ -89,14 +111,16 @@ describe('the files of a skill', () => {
     using folder = new SkillFolder();
     const file = folder.skill('s/a', 'name: a');
     for (let index = 0; index < 45; index++) folder.write(`s/a/references/${String(index).padStart(2, '0')}.md`, '');
-    expect(await renderInline(madeSkill({ name: 'a', file }), 'Body')).toContain('references/39.md (+5 more)\n'.replace(' more', ''));
+    expect(await renderInline(madeSkill({ name: 'a', file }), 'Body')).toContain('references/39.md (+5)\n');
   });
 
   it('of a flat skill are not its neighbours', async () => {
     using folder = new SkillFolder();
     const file = folder.write('s/flat.md', 'Body');
     folder.write('s/references/other.md', '');
-    expect(await renderInline(madeSkill({ name: 'flat', file, layout: 'flat' }), 'Body')).toContain(`Base folder: ${dirname(file)}\n\nBody`);
+    expect(await renderInline(madeSkill({ name: 'flat', file, layout: 'flat' }), 'Body')).toContain(
+      `Base folder: ${dirname(file)}\n\nBody`,
+    );
   });
 });
 
@@ -107,7 +131,10 @@ describe('a body over the limit', () => {
     const body = `${lines.join('\n')}\n`;
     const file = folder.skill('s/big', 'name: big\ndescription: d', body);
     const text = await renderInline(madeSkill({ name: 'big', file }), body, 'do it');
-    const [, kept, bytes, path, offset] = /\[… clipped: (\d+) of (\d+) bytes of the body; read on with read_file \{"path":(".*"),"offset":(\d+)\} …\]/.exec(text)!;
+    const [, kept, bytes, path, offset] =
+      /\[… clipped: (\d+) of (\d+) bytes of the body; read on with read_file \{"path":(".*"),"offset":(\d+)\} …\]/.exec(
+        text,
+      )!;
     expect(Number(bytes)).toBe(byteLength(body));
     expect(Number(kept)).toBeLessThanOrEqual(BODY_LIMIT);
     expect(Number(kept)).toBeGreaterThan(BODY_LIMIT - 100);
