@@ -14,7 +14,9 @@ const FORGET_AFTER_MS = 60 * 24 * 3_600_000;
 
 /** What is known about one file. */
 export interface CacheEntry extends FileState {
-  key: string;
+  file: string;
+  layout: FoundFile['layout'];
+  plugin?: string | undefined;
   /** By the clock, when the file was read. */
   readAt: number;
   contentHash: string;
@@ -41,12 +43,14 @@ export class HeaderCache {
   }
 
   /** The entry of the file as it was when it was last looked at, whether or not it still holds. */
-  get(key: string): CacheEntry | undefined {
-    return this.#entries.get(key);
+  get({ file, layout, plugin }: FoundFile): CacheEntry | undefined {
+    const entry = this.#entries.get(file);
+    // the same file elsewhere in the tree, as an agent or under a plugin, is another skill
+    return entry !== undefined && entry.layout === layout && entry.plugin === plugin ? entry : undefined;
   }
 
   set(entry: CacheEntry): void {
-    this.#entries.set(entry.key, entry);
+    this.#entries.set(entry.file, entry);
     this.#changed = true;
   }
 
@@ -55,17 +59,13 @@ export class HeaderCache {
     if (current.length !== this.#entries.size) {
       this.#changed = true;
       this.#entries.clear();
-      for (const entry of current) this.#entries.set(entry.key, entry);
+      for (const entry of current) this.#entries.set(entry.file, entry);
     }
     if (!this.#changed) return;
     this.#changed = false;
     writeEntries(this.#folder, this.#file, current);
   }
 }
-
-/** One file may stand in for several skills: its plugin and its layout decide the name and the kind. */
-export const cacheKey = ({ file, layout, plugin }: FoundFile): string =>
-  plugin === undefined ? `${layout}:${file}` : `${layout}:${plugin}:${file}`;
 
 /**
  * Whether the file is the one that was read. A file that changed at about the time it was read may
@@ -84,7 +84,7 @@ function readEntries(file: string): Map<string, CacheEntry> {
   try {
     const { version, files } = JSON.parse(readFileSync(file, 'utf8')) as { version: unknown; files: CacheEntry[] };
     if (version !== buildVersion() || !files.every(isEntry)) return new Map();
-    for (const entry of files) entries.set(entry.key, entry);
+    for (const entry of files) entries.set(entry.file, entry);
     return entries;
   } catch {
     return new Map();
@@ -93,7 +93,7 @@ function readEntries(file: string): Map<string, CacheEntry> {
 
 function isEntry(entry: CacheEntry): boolean {
   return (
-    typeof entry.key === 'string' &&
+    typeof entry.file === 'string' &&
     typeof entry.size === 'number' &&
     typeof entry.mtime === 'number' &&
     typeof entry.ctime === 'number' &&

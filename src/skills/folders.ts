@@ -10,29 +10,30 @@ export interface FileState {
   inode: number;
 }
 
-const stateOf = (stat: Stats): FileState => ({
-  size: stat.size,
-  mtime: stat.mtimeMs,
-  ctime: stat.ctimeMs,
-  inode: stat.ino,
-});
+const QUIET = { throwIfNoEntry: false } as const;
 
 /** What a path is once links are followed. */
-export type Target =
-  | { is: 'file'; state: FileState }
-  | { is: 'folder' }
-  | { is: 'other' | 'missing' }
-  | { is: 'unreadable'; code: string };
-
-export function targetOf(path: string): Target {
+export function kindOf(path: string): 'file' | 'folder' | 'other' | 'missing' | 'loop' | 'unreadable' {
   try {
-    const stat = statSync(path, { throwIfNoEntry: false });
-    if (stat === undefined) return { is: 'missing' };
-    if (stat.isFile()) return { is: 'file', state: stateOf(stat) };
-    return { is: stat.isDirectory() ? 'folder' : 'other' };
+    const stat = statSync(path, QUIET);
+    if (stat === undefined) return 'missing';
+    if (stat.isFile()) return 'file';
+    return stat.isDirectory() ? 'folder' : 'other';
   } catch (error) {
-    return { is: 'unreadable', code: (error as NodeJS.ErrnoException).code ?? 'EIO' };
+    return (error as NodeJS.ErrnoException).code === 'ELOOP' ? 'loop' : 'unreadable';
   }
+}
+
+/** The state of an ordinary file, links followed; `undefined` for everything else, readable or not. */
+export function fileState(path: string): FileState | undefined {
+  let stat: Stats | undefined;
+  try {
+    stat = statSync(path, QUIET);
+  } catch {
+    return undefined;
+  }
+  if (stat === undefined || !stat.isFile()) return undefined;
+  return { size: stat.size, mtime: stat.mtimeMs, ctime: stat.ctimeMs, inode: stat.ino };
 }
 
 /** One entry of a folder, links already followed. */
@@ -56,10 +57,8 @@ function toEntry(folder: string, entry: Dirent): Entry {
   if (entry.isDirectory()) return { name, path, is: 'folder', isLink: false };
   // a link, or a file system that does not tell
   const isLink = entry.isSymbolicLink();
-  const target = targetOf(path);
-  if (target.is === 'missing') return { name, path, is: 'broken', isLink };
-  if (target.is === 'unreadable') return { name, path, is: target.code === 'ELOOP' ? 'loop' : 'unreadable', isLink };
-  return { name, path, is: target.is, isLink };
+  const kind = kindOf(path);
+  return { name, path, is: kind === 'missing' ? 'broken' : kind, isLink };
 }
 
 /** The path without links; itself when it cannot be resolved. */

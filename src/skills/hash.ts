@@ -1,5 +1,11 @@
 let sha256: ((data: Uint8Array | string) => string) | undefined;
 
+/** Enough of a SHA-256 to tell files apart. */
+const CONTENT_DIGITS = 32;
+
+export const contentHashOf = async (data: Uint8Array | string): Promise<string> =>
+  (await hashOf(data)).slice(0, CONTENT_DIGITS);
+
 /** SHA-256 of bytes or of a text's UTF-8, hex. The library behind it loads at the first use. */
 export async function hashOf(data: Uint8Array | string): Promise<string> {
   if (sha256 === undefined) {
@@ -10,10 +16,10 @@ export async function hashOf(data: Uint8Array | string): Promise<string> {
 }
 
 /** Says which file it is and what it holds; the same in every process, whatever the clock said. */
-export const stampOf = (file: string, contentHash: string): string => `${contentHash.slice(0, 32)}:${file}`;
+export const stampOf = (file: string, contentHash: string): string => `${contentHash}:${file}`;
 
 /** Equal for files that hold the same bytes. */
-export const contentOf = (stamp: string): string => stamp.slice(0, 32);
+export const contentOf = (stamp: string): string => stamp.slice(0, CONTENT_DIGITS);
 
 /** A short hash of many texts, in order, where nobody gains from a collision. 26 hex digits. */
 export function quickHash(texts: Iterable<string>): string {

@@ -3,8 +3,8 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { messageOf, ReasonixError } from '../core/errors.ts';
-import { type CacheEntry, cacheKey, HeaderCache, isUnchanged } from './cache.ts';
-import { hashOf, quickHash } from './hash.ts';
+import { type CacheEntry, HeaderCache, isUnchanged } from './cache.ts';
+import { contentHashOf, hashOf, quickHash } from './hash.ts';
 import { keepHeader, toSkill } from './kept-header.ts';
 import { compareCodePoints, foldName, nearestNames, normalName } from './names.ts';
 import { parseSkill } from './parse.ts';
@@ -34,7 +34,7 @@ export interface OpenedLibrary extends SkillLibrary {
 /** Finds and indexes the skills of all roots. Reads only what changed since the last time, in whatever process. */
 export async function openLibrary(options: LibraryOptions): Promise<OpenedLibrary> {
   const library = new Library(options);
-  await library.refresh();
+  await library.open();
   return library;
 }
 
@@ -93,6 +93,10 @@ class Library implements OpenedLibrary {
     return { text: body, hash: await hashOf(body) };
   }
 
+  async open(): Promise<void> {
+    this.#index = await this.#build();
+  }
+
   /** One at a time, so that a look that starts later never ends with an older answer. */
   refresh(): Promise<SkillChanges> {
     const result = this.#refreshing.then(() => this.#refresh());
@@ -142,9 +146,8 @@ class Library implements OpenedLibrary {
     const place = { scope: root.scope, root: root.path };
     let resumedAt = performance.now();
     for (const [index, found] of files.entries()) {
-      const known = cache.get(cacheKey(found));
-      const entry =
-        known !== undefined && isUnchanged(known, found.state) ? known : await readEntry(found, root, known);
+      const known = cache.get(found);
+      const entry = known !== undefined && isUnchanged(known, found) ? known : await readEntry(found, root, known);
       if ('problem' in entry) {
         diagnostics.push(entry.problem);
         continue;
@@ -180,12 +183,11 @@ async function readEntry(
   root: Root,
   known: CacheEntry | undefined,
 ): Promise<CacheEntry | { problem: Diagnostic }> {
-  const { file, state } = found;
+  const { file, size, mtime, ctime, inode, layout, plugin } = found;
   const problem = (code: string, message: string): { problem: Diagnostic } => ({
     problem: { severity: 'error', code, path: file, message },
   });
-  if (state.size > LARGEST_FILE)
-    return problem('too-large', `skipped: ${state.size} bytes are more than ${LARGEST_FILE}`);
+  if (size > LARGEST_FILE) return problem('too-large', `skipped: ${size} bytes are more than ${LARGEST_FILE}`);
   // taken before the file is read: a change from now on must be noticed
   const readAt = Date.now();
   let bytes: Buffer;
@@ -194,15 +196,22 @@ async function readEntry(
   } catch (error) {
     return problem('unreadable', `skipped: the file cannot be read (${messageOf(error)})`);
   }
-  if (known !== undefined && known.contentHash === (await hashOf(bytes))) return { ...known, ...state, readAt };
+  if (known !== undefined && known.contentHash === (await contentHashOf(bytes))) {
+    return { ...known, size, mtime, ctime, inode, readAt };
+  }
   const { contentHash, hasKnownKey, skill, diagnostics } = await parseSkill(bytes, {
     ...found,
     scope: root.scope,
     root: root.path,
   });
   return {
-    key: cacheKey(found),
-    ...state,
+    file,
+    size,
+    mtime,
+    ctime,
+    inode,
+    layout,
+    ...(plugin === undefined ? {} : { plugin }),
     readAt,
     contentHash,
     hasKnownKey,

@@ -2,7 +2,7 @@ import { basename, dirname } from 'node:path';
 import { decode } from './decode.ts';
 import { findFrontMatter } from './fence.ts';
 import { type Field, readFrontMatter } from './front-matter.ts';
-import { hashOf } from './hash.ts';
+import { contentHashOf } from './hash.ts';
 import { toSkill } from './kept-header.ts';
 import { keyOf } from './keys.ts';
 import { judgeName, normalName } from './names.ts';
@@ -33,7 +33,7 @@ export interface ParsedSkill {
   /** Every entry of the front matter, the unknown ones too. */
   fields: readonly Field[];
   diagnostics: Diagnostic[];
-  /** Of the bytes, hex: equal for equal files. */
+  /** Of the bytes: equal for equal files. */
   contentHash: string;
 }
 
@@ -54,7 +54,7 @@ export async function parseSkill(input: Uint8Array | string, place: SkillPlace):
   const { fields, bodyStart } = await headerOf(text, report);
   const values = readHeader(fields, (code, field, message, severity) => report(code, field?.line, message, severity));
   const body = text.slice(bodyStart);
-  const contentHash = await hashOf(input);
+  const contentHash = await contentHashOf(input);
   const parsed = { text, bodyStart, body, hasKnownKey: values.hasKnownKey, fields, diagnostics, contentHash };
   const name = nameOf(values, fields, place, report);
   if (name === undefined) return parsed;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { messageOf } from '../core/errors.ts';
-import { realPath, targetOf } from './folders.ts';
+import { kindOf, realPath } from './folders.ts';
 import { judgeName, normalName } from './names.ts';
 import { isExcluded } from './roots.ts';
 
@@ -21,7 +21,7 @@ export interface Plugin {
 /** The plugin that lives in `folder`; `undefined` when none does. A broken manifest is a problem, not the end. */
 export function readPlugin(folder: string): Plugin | undefined {
   const manifest = join(folder, PLUGIN_FOLDER, 'plugin.json');
-  if (targetOf(manifest).is !== 'file') return undefined;
+  if (kindOf(manifest) !== 'file') return undefined;
   const problems: string[] = [];
   const written = readManifest(manifest, problems);
   return {

@@ -23,8 +23,8 @@ export class SameFiles {
       ? [...found].sort((a, b) => Number(a.viaLink) - Number(b.viaLink))
       : found;
     for (const each of realFirst) {
-      const before = this.#seen.get(each.state.inode);
-      if (before === undefined) this.#seen.set(each.state.inode, each.file);
+      const before = this.#seen.get(each.inode);
+      if (before === undefined) this.#seen.set(each.inode, each.file);
       else if (realPath(before) === realPath(each.file)) {
         dropped.add(each);
         this.collapsed.push({ path: each.file, same: before });

@@ -1,17 +1,16 @@
 import { sep } from 'node:path';
 import { messageOf } from '../core/errors.ts';
-import { type Entry, type FileState, listFolder, realPath, targetOf } from './folders.ts';
-import { compareCodePoints, sortedByCodePoint } from './names.ts';
+import { type Entry, type FileState, fileState, kindOf, listFolder, realPath } from './folders.ts';
+import { compareCodePoints } from './names.ts';
 import { PLUGIN_FOLDER, type Plugin, readPlugin } from './plugin.ts';
 import { isExcluded, type Root } from './roots.ts';
 import type { Diagnostic, Skill } from './types.ts';
 
 /** A file that is a skill, or may be one once it is read. */
-export interface FoundFile {
+export interface FoundFile extends FileState {
   file: string;
-  state: FileState;
   layout: Skill['layout'];
-  plugin?: string | undefined;
+  plugin: string | undefined;
   /** Documentation, unless a key of its front matter says otherwise. */
   needsKey: boolean;
   /** Folders between it and its root; the file itself counts too. */
@@ -21,7 +20,7 @@ export interface FoundFile {
 }
 
 export interface Scan {
-  /** Nearest to the root first, then by path: of two with one name the first wins. */
+  /** Nearest to the root first, then by path, links to folders last: of two with one name the first wins. */
   found: FoundFile[];
   status: Root['status'];
   diagnostics: Diagnostic[];
@@ -53,6 +52,13 @@ interface Context {
   viaLink: boolean;
 }
 
+interface More {
+  needsKey: boolean;
+  viaLink: boolean;
+  /** Folders between the context's folder and the file. */
+  below?: number;
+}
+
 class Scanner {
   readonly #root: Root;
   readonly #options: ScanOptions;
@@ -75,7 +81,8 @@ class Scanner {
     this.#enter(path, { kind, depth: 0, real, viaLink: false });
     while (this.#links.length > 0) this.#followLinks();
     this.#reportDepth();
-    const found = sortedByCodePoint(this.#found, ({ file }) => file).sort((a, b) => a.depth - b.depth);
+    // entries were taken in the order of their names, which a stable sort keeps
+    const found = this.#found.sort((a, b) => a.depth - b.depth);
     return { found, status: this.#status, diagnostics: this.#diagnostics };
   }
 
@@ -86,7 +93,6 @@ class Scanner {
     }
     if (this.#visited.size >= MOST_FOLDERS) return;
     this.#visited.add(context.real);
-    if (context.kind === 'skills' && context.depth > 0 && this.#takeSkillFolder(folder, context)) return;
     const entries = this.#list(folder, context);
     if (entries === undefined) return;
     const plugin = entries.some((entry) => entry.name === PLUGIN_FOLDER) ? readPlugin(folder) : undefined;
@@ -95,15 +101,6 @@ class Scanner {
     else if (!this.#takeSkillFile(entries, context)) this.#takeEntries(entries, context, false);
     // a root that is a skill itself is often a whole collection: its folders count, its texts are the skill's own
     else if (context.depth === 0) this.#takeEntries(entries, context, true);
-  }
-
-  /** The usual case needs no listing: the folder holds a `SKILL.md`. */
-  #takeSkillFolder(folder: string, context: Context): boolean {
-    const file = `${folder}${sep}SKILL.md`;
-    const target = targetOf(file);
-    if (target.is !== 'file') return false;
-    this.#take(file, target.state, 'folder', context, false);
-    return true;
   }
 
   /** `SKILL.md` in any case of letters, the exact one first. True when the folder is a skill. */
@@ -129,10 +126,8 @@ class Scanner {
   }
 
   #takeEntry(entry: Entry, layout: Skill['layout'], context: Context, needsKey: boolean): void {
-    const target = targetOf(entry.path);
-    if (target.is === 'file')
-      this.#take(entry.path, target.state, layout, { ...context, viaLink: context.viaLink || entry.isLink }, needsKey);
-    else this.#reportEntry({ ...entry, is: 'unreadable' });
+    const taken = this.#take(entry.path, layout, context, { needsKey, viaLink: entry.isLink });
+    if (!taken) this.#reportEntry({ ...entry, is: 'unreadable' });
   }
 
   #enterPlugin(plugin: Plugin, entries: Entry[], context: Context): void {
@@ -141,9 +136,9 @@ class Scanner {
     if (context.kind === 'skills') this.#takeSkillFile(entries, inside);
     for (const kind of ['skills', 'agents'] as const) {
       for (const path of plugin[kind]) {
-        const target = targetOf(path);
-        if (target.is === 'file' && /\.md$/i.test(path)) this.#take(path, target.state, 'agent', inside, true);
-        if (target.is === 'folder') this.#enter(path, { ...inside, kind, depth: 0, real: realPath(path) });
+        const is = kindOf(path);
+        if (is === 'file' && /\.md$/i.test(path)) this.#take(path, 'agent', inside, { needsKey: true, viaLink: false });
+        if (is === 'folder') this.#enter(path, { ...inside, kind, depth: 0, real: realPath(path) });
       }
     }
   }
@@ -183,9 +178,19 @@ class Scanner {
       this.#tooDeep.push(entry.path);
       return;
     }
+    // the usual case needs no listing, and nothing below it is looked at
+    const isSkill = context.kind === 'skills' && this.#takeSkillFolder(entry, context);
+    if (isSkill) return;
     const inner: Context = { ...context, depth: context.depth + 1, real: `${context.real}${sep}${entry.name}` };
     if (entry.isLink) this.#links.push({ path: entry.path, context: inner });
     else this.#enter(entry.path, inner);
+  }
+
+  #takeSkillFolder(entry: Entry, context: Context): boolean {
+    const { excluded } = this.#options;
+    if (excluded.length > 0 && isExcluded(realPath(entry.path), excluded)) return true;
+    const file = `${entry.path}${sep}SKILL.md`;
+    return this.#take(file, 'folder', context, { needsKey: false, viaLink: entry.isLink, below: 1 });
   }
 
   #followLinks(): void {
@@ -194,9 +199,23 @@ class Scanner {
     for (const { path, context } of links) this.#enter(path, { ...context, real: realPath(path), viaLink: true });
   }
 
-  #take(file: string, state: FileState, layout: Skill['layout'], context: Context, needsKey: boolean): void {
-    const { plugin, depth, viaLink } = context;
-    this.#found.push({ file, state, layout, needsKey, depth, viaLink, ...(plugin === undefined ? {} : { plugin }) });
+  /** False when there is no ordinary file of this path. */
+  #take(file: string, layout: Skill['layout'], context: Context, more: More): boolean {
+    const state = fileState(file);
+    if (state === undefined) return false;
+    this.#found.push({
+      file,
+      size: state.size,
+      mtime: state.mtime,
+      ctime: state.ctime,
+      inode: state.inode,
+      layout,
+      plugin: context.plugin,
+      needsKey: more.needsKey,
+      depth: context.depth + (more.below ?? 0),
+      viaLink: context.viaLink || more.viaLink,
+    });
+    return true;
   }
 
   #list(folder: string, context: Context): Entry[] | undefined {
