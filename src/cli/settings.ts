@@ -1,5 +1,5 @@
 import { homedir } from 'node:os';
-import { resolve } from 'node:path';
+import { isAbsolute, resolve } from 'node:path';
 import { type LoadedConfig, type LoadOptions, loadConfig } from '../config/cascade.ts';
 import { ReasonixError } from '../core/errors.ts';
 import type { FlagValues } from './command.ts';
@@ -12,7 +12,21 @@ export type SettingsFlags = FlagValues<typeof settingsFlags>;
 export function loadOptions(flags: SettingsFlags, cwd = workingFolder(flags)): LoadOptions {
   // Relative to where the user stands, also when the work happens in the folder of a session.
   const configFile = flags.config === undefined ? undefined : resolve(workingFolder(flags), flags.config);
-  return { cwd, home: homedir(), env: process.env, overrides: flags.env, configFile, profile: flags.profile };
+  return {
+    cwd,
+    home: homedir(),
+    reasonixHome: relativeHome(),
+    env: process.env,
+    overrides: flags.env,
+    configFile,
+    profile: flags.profile,
+  };
+}
+
+/** A relative `$REASONIX_HOME` starts where the user stands, like every path of a shell. */
+function relativeHome(): string | undefined {
+  const path = process.env.REASONIX_HOME?.trim();
+  return !path || isAbsolute(path) || path.startsWith('~') ? undefined : resolve(path);
 }
 
 /** The configuration; notes about it go to stderr. @throws ReasonixError `config`. */

@@ -191,6 +191,15 @@ describe('examples/research', () => {
     expect(go?.stdout).toMatch(/^10 lines in files\/ have it/);
   });
 
+  it('goes on from any folder, with paths that start there', async () => {
+    const [child] = children.keys();
+    const node = `'${process.execPath}' '${join(packageRoot, 'bin', 'reasonix.js')}'`;
+    const run = `${node} run --config copy/scripted.toml --resume ${child} 'Where is "pool exhausted"?'`;
+    const gone = await example.place.shell(`cd '${example.place.path}' && REASONIX_HOME=copy/out/home ${run}`);
+    expect(gone.stdout).toMatch(/^65 lines in files\/ have it/);
+    expect(existsSync(join(example.folder, 'copy'))).toBe(false);
+  });
+
   it('keeps everything in out/', () => {
     expect(existsSync(join(example.place.path, '.reasonix'))).toBe(false);
     expect(existsSync(join(example.folder, 'out', 'home', 'sessions.db'))).toBe(true);
