@@ -155,6 +155,7 @@ async function collectTexts(
   clock: Clock,
   signal: AbortSignal | undefined,
 ): Promise<SkillTexts[]> {
+  stopIfAborted(signal);
   beginSearch();
   const all: SkillTexts[] = [];
   let units = 0;
@@ -171,11 +172,15 @@ async function collectTexts(
     texts.bodyCounts = matcher.count(texts.body, clock);
     if (performance.now() - resumedAt > PATIENCE) {
       await nextTurn();
-      if (signal?.aborted) throw new ReasonixError('cancelled', 'the search was cancelled');
+      stopIfAborted(signal);
       resumedAt = performance.now();
     }
   }
   return all;
+}
+
+function stopIfAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) throw new ReasonixError('cancelled', 'the search was cancelled');
 }
 
 function found(skill: Skill, snippet: string): FoundSkill {

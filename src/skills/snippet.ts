@@ -34,6 +34,9 @@ function around(text: SearchText, matcher: Matcher, clock: Clock): string {
     if (clipGraphemes(whole, LIMIT) === whole) return whole;
   }
   const before = clipEnd(line.slice(Math.max(0, at - WINDOW), at), BEFORE);
-  const shown = neutralise(before + clipStart(line.slice(at), WINDOW));
-  return clipGraphemes(before.length < at ? `…${shown}` : shown, LIMIT);
+  const after = clipStart(line.slice(at), WINDOW);
+  const shown = neutralise(before + after);
+  const start = before.length < at ? '…' : '';
+  const end = at + after.length < line.length ? '…' : '';
+  return clipGraphemes(`${start}${shown}${end}`, LIMIT);
 }

@@ -54,7 +54,7 @@ export function madeLibrary(
     fingerprint: '',
     find,
     load: async (skill) => {
-      const text = bodies[skill.name];
+      const text = Object.hasOwn(bodies, skill.name) ? bodies[skill.name] : undefined;
       if (text === undefined) throw new ReasonixError('skill_not_found', `${skill.name} no longer exists`);
       return { text, hash: text };
     },
