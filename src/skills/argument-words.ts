@@ -38,7 +38,6 @@ function textOf(value: unknown): string {
 
 /** Quotes count at the start of a word or of a value, so that the one in `don't` does not. */
 function* wordEntries(text: string): Generator<Entry> {
-  const unclosed = new Set<string>();
   let at = 0;
   while (at < text.length) {
     if (isBlank(text, at)) {
@@ -51,7 +50,7 @@ function* wordEntries(text: string): Generator<Entry> {
     while (at < text.length && !isBlank(text, at)) {
       const sign = text[at]!;
       const opensValue = at === start || (key !== undefined && value === '' && text[at - 1] === '=');
-      const quoted = (sign === '"' || sign === "'") && opensValue ? readQuoted(text, at, unclosed) : undefined;
+      const quoted = (sign === '"' || sign === "'") && opensValue ? readQuoted(text, at) : undefined;
       if (quoted) {
         value += quoted.text;
         at = quoted.next;
@@ -69,9 +68,9 @@ function* wordEntries(text: string): Generator<Entry> {
 
 const isBlank = (text: string, at: number): boolean => /\s/.test(text[at]!);
 
-function readQuoted(text: string, open: number, unclosed: Set<string>): { text: string; next: number } | undefined {
+/** A quote that nothing closes is a sign like any other; there can be one such search a kind, so it costs no more. */
+function readQuoted(text: string, open: number): { text: string; next: number } | undefined {
   const quote = text[open]!;
-  if (unclosed.has(quote)) return undefined;
   let value = '';
   for (let at = open + 1; at < text.length; at++) {
     const sign = text[at]!;
@@ -82,7 +81,5 @@ function readQuoted(text: string, open: number, unclosed: Set<string>): { text: 
       at++;
     } else value += sign;
   }
-  // Looked for once: a text of many quotes must not cost a search to its end for each.
-  unclosed.add(quote);
   return undefined;
 }

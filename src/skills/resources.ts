@@ -1,5 +1,5 @@
 import { opendir, realpath, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, sep } from 'node:path';
 import { compareCodePoints } from './names.ts';
 import type { Skill } from './types.ts';
 
@@ -29,13 +29,16 @@ export interface SkillFiles {
  */
 export async function skillFiles(skill: Skill, most = MOST_NAMED): Promise<SkillFiles> {
   if (skill.layout !== 'folder') return { files: [], more: 0, bounded: false };
-  const walk: Walk = { files: [], entries: 0, bounded: false, linked: new Set() };
+  const base = await realpath(skill.folder).catch(() => skill.folder);
+  const walk: Walk = { base, files: [], entries: 0, bounded: false, linked: new Set() };
   await collect(skill.folder, '', 0, walk);
   const files = walk.files.toSorted(compareCodePoints);
   return { files: files.slice(0, most), more: Math.max(0, files.length - most), bounded: walk.bounded };
 }
 
 interface Walk {
+  /** Real path of the skill's folder. */
+  base: string;
   files: string[];
   entries: number;
   bounded: boolean;
@@ -75,7 +78,8 @@ async function kindOfTarget(
     const target = await stat(path);
     if (!target.isDirectory()) return target;
     const real = await realpath(path);
-    if (walk.linked.has(real)) return undefined;
+    // Into the folder itself, or a second time to the same place: listed already.
+    if (real === walk.base || real.startsWith(walk.base + sep) || walk.linked.has(real)) return undefined;
     walk.linked.add(real);
     return target;
   } catch {

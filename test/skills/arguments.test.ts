@@ -29,8 +29,7 @@ describe('the placeholder and its synonyms', () => {
   });
 
   it('D07 knows no other template', () => {
-    const body =
-      '{{ user.name }} ${{ secrets.X }} {% if a %} {{{raw}}} {{ arguments }} cat <<EOF a << 2 <<stereotype>> <<<<<<< HEAD <<Arguments>> ';
+    const body = `{{ user.name }} \${{ secrets.X }} {% if a %} {{{raw}}} {{ arguments }} cat <<EOF a << 2 <<stereotype>> <<<<<<< HEAD <<Arguments>> `;
     expect(text(`${body}{{arguments}}`, 'x')).toBe(`${body}x`);
   });
 
@@ -112,7 +111,7 @@ describe('whatever the body and the arguments', () => {
       '$1',
       '\r\n',
       '<<x>>',
-      '${{ a }}',
+      `\${{ a }}`,
     ),
   );
   const anything = fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join(''));

@@ -99,10 +99,14 @@ describe('the files of a skill', () => {
     folder.skill('s/a/skills/nested', 'name: nested');
     folder.write('s/a/skills/nested/own.md', '');
     symlinkSync(join(folder.path, 's/a'), join(folder.path, 's/a/references/loop'));
+    symlinkSync(join(folder.path, 's/a/references'), join(folder.path, 's/a/references/self'));
+    folder.write('elsewhere/shared.md', '');
+    symlinkSync(join(folder.path, 'elsewhere'), join(folder.path, 's/a/references/shared'));
+    symlinkSync(join(folder.path, 'elsewhere'), join(folder.path, 'elsewhere/again'));
     symlinkSync('missing', join(folder.path, 's/a/references/broken'));
     const text = await renderInline(madeSkill({ name: 'a', file }), 'Body');
     expect(text).toContain(
-      `files, to be read with read_file when needed: FORMS.md, assets/deep/er/logo.svg, references/x.md, scripts/run.sh\n`,
+      `files, to be read with read_file when needed: FORMS.md, assets/deep/er/logo.svg, references/shared/shared.md, references/x.md, scripts/run.sh\n`,
     );
     expect(text).not.toContain('SECRET');
   });

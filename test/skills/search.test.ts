@@ -147,6 +147,8 @@ describe('words', () => {
     expect(note).toMatch(/no skill has all/);
     expect(await names(library, 'Document, tools!')).toEqual(['docx']);
     expect((await searchSkills(library, { pattern: 'document' })).note).toBeUndefined();
+    const partly = libraryOf({ 'alpha-alpha-alpha': '', x: '' }, { x: 'alpha beta' });
+    expect(await names(partly, 'alpha beta delta')).toEqual(['x', 'alpha-alpha-alpha']);
   });
 
   it('rank exact name, name, description, body, hits, name', async () => {
@@ -180,7 +182,9 @@ describe('words', () => {
     expect(await names(library, '문서 변환')).toEqual(['문서']);
     expect(await names(library, '문서의 변환')).toEqual(['문서']);
     expect(await names(library, 'เอกสาร')).toEqual(['thai']);
-    expect(await names(library, '翻译', '-w')).toEqual(['翻译']);
+    const running = libraryOf({ a: '请翻译文档', b: 'x翻译', c: 'translate' });
+    expect(await names(running, '翻译', '-w')).toEqual(['a', 'b']);
+    expect(await names(running, '翻译', '-E -w')).toContain('a');
   });
 
   it('are the same in any width, case and form', async () => {
@@ -190,6 +194,7 @@ describe('words', () => {
       'CAFÉ',
       'straße',
       'οδος',
+      'οδοσ',
       'ΟΔΌΣ'.normalize('NFD').replace('\u0301', ''),
       'file',
       'istanbul',
@@ -209,7 +214,7 @@ describe('words', () => {
 });
 
 describe('E06 patterns of signs', () => {
-  const bodies = { a: 'run rm -rf now', b: 'C:\\dir and (a+)+$ and [x', c: 'use c++ or ${{ x }}' };
+  const bodies = { a: 'run rm -rf now', b: 'C:\\dir and (a+)+$ and [x', c: `use c++ or \${{ x }}` };
   const library = libraryOf({ a: '', b: '', c: '' }, bodies);
 
   it.each([
@@ -219,7 +224,7 @@ describe('E06 patterns of signs', () => {
     ['(a+)+$', ['b']],
     ['\\', ['b']],
     ['c++', ['c']],
-    ['${{', ['c']],
+    [`\${{`, ['c']],
     ['*', []],
   ])('%s is text', async (pattern, expected) => {
     expect(await names(library, pattern)).toEqual(expected);
@@ -346,6 +351,15 @@ describe('time', () => {
         expect(performance.now() - started, pattern).toBeLessThan(2_000);
       }
     }
+  });
+
+  it('E06 is looked at within a body, too', async () => {
+    const huge = libraryOf({ big: '' }, { big: 'ab'.repeat(2_000_000) });
+    await searchSkills(huge, { pattern: 'x' }, { budgetMs: 60_000 });
+    const started = performance.now();
+    const found = await searchSkills(huge, { pattern: '(?:[ab]{1,50}){1,20}c', flags: '-E' }, { budgetMs: 100 });
+    expect(performance.now() - started).toBeLessThan(1_500);
+    expect(found).toMatchObject({ matched: 0, timed_out: true });
   });
 
   it('that is up gives what was found, and says so', async () => {
