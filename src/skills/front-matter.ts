@@ -88,6 +88,7 @@ export function readStrictYaml(library: Yaml, header: string): FrontMatter {
 function strictFields(library: Yaml, header: string): FrontMatter {
   const document = library.parseDocument(header, {
     schema: 'failsafe',
+    // 'silent' would also keep silent about keys that it drops after a mark that ends the document
     logLevel: 'error',
     prettyErrors: false,
     uniqueKeys: true,
@@ -118,9 +119,6 @@ function strictFields(library: Yaml, header: string): FrontMatter {
 /** Nested flow collections and compact lists crash or stall the library long before they mean anything. */
 function tooMuchForYaml(header: string): Fault | undefined {
   if (header.length > LONGEST_STRICT) return { line: 1, reason: `the header has ${header.length} characters` };
-  // the library would stop at the mark and drop the keys below it without a word
-  const marker = /^(?:\.\.\.|---)(?=[ \t]|$)/m.exec(header);
-  if (marker !== null) return { line: lineOf(header, marker.index), reason: `"${marker[0]}" ends the YAML document` };
   let depth = 0;
   for (let at = 0; at < header.length; at++) {
     const sign = header[at];

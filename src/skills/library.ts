@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { messageOf, ReasonixError } from '../core/errors.ts';
 import { type CacheEntry, HeaderCache, isUnchanged } from './cache.ts';
 import { contentHashOf, hashOf, quickHash } from './hash.ts';
@@ -21,6 +20,8 @@ import type {
   SkillLibrary,
   SkillLookup,
 } from './types.ts';
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 const LARGEST_FILE = 8 * 1024 * 1024;
 /** A scan gives way to other work after this many milliseconds. */
