@@ -64,6 +64,13 @@ export function messageOf(error: unknown): string {
   return typeof error === 'string' ? error : (JSON.stringify(error) ?? String(error));
 }
 
+/** What was wrong, then what to do, as one text. */
+export function describeError(error: unknown): string {
+  const message = messageOf(error);
+  const hint = ReasonixError.isInstance(error) ? error.hint : undefined;
+  return hint ? `${message.replace(/[.;:]$/u, '')}. ${hint}` : message;
+}
+
 /** True for the error that an aborted signal throws, ours or the platform's. */
 export function isCancellation(error: unknown): boolean {
   return ReasonixError.isInstance(error, 'cancelled') || (error instanceof Error && error.name === 'AbortError');

@@ -17,7 +17,7 @@ export function clipping({ limit = 32 * 1024, lookup }: ClippingOptions): Middle
     async aroundTool(run, next) {
       const outcome = await next(run);
       const bytes = byteLength(outcome.content);
-      if (bytes <= limit) return outcome;
+      if (bytes <= limit || outcome.isBounded) return outcome;
       const marker = (offset: number) => prompt('clipped', { bytes, call: run.call.id, offset });
       const content = clip(outcome.content, limit, marker);
       return { ...outcome, content, full: outcome.full ?? outcome.content };

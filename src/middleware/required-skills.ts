@@ -2,10 +2,13 @@ import type { EventOf, SessionEvent } from '../core/events.ts';
 import { prompt } from '../core/prompts.ts';
 import { defineMiddleware, type Middleware, type SessionInfo } from '../session/middleware.ts';
 import type { Thread } from '../session/thread.ts';
+import { neutralise } from '../skills/neutralise.ts';
 
 /** The required skills of a session, resolved against the library. */
 export interface RequiredSet {
   names: string[];
+  /** Those of `names` that a model may not load itself: a nudge would be in vain. */
+  sealed: string[];
   /** Names that no skill has, with the file and line that ask for them. */
   unresolved: { name: string; from: string }[];
 }
@@ -29,9 +32,10 @@ export interface RequiredSkillsOptions {
  * turn fails. Loaded means that the body is in the context now; disabled in this session is waived.
  */
 export function requiredSkills(options: RequiredSkillsOptions): Middleware {
-  const missingOf = async (info: SessionInfo, thread: Thread): Promise<string[]> => {
-    const { names } = await options.required(info);
-    return names.filter((name) => !thread.loadedSkills.has(name) && !thread.disabledSkills.has(name));
+  const missingOf = async (info: SessionInfo, thread: Thread): Promise<{ missing: string[]; sealed: string[] }> => {
+    const { names, sealed } = await options.required(info);
+    const missing = names.filter((name) => !thread.loadedSkills.has(name) && !thread.disabledSkills.has(name));
+    return { missing, sealed: missing.filter((name) => sealed.includes(name)) };
   };
 
   const inject = async (names: readonly string[], cwd: string, via: EventOf<'skill.loaded'>['via']) => {
@@ -56,17 +60,23 @@ export function requiredSkills(options: RequiredSkillsOptions): Middleware {
     async startTurn({ info, thread }) {
       const isFirst = thread.lastTurn === undefined;
       const { unresolved } = isFirst ? await options.required(info) : { unresolved: [] };
-      const notices = unresolved.map(({ name, from }) => prompt('required-unresolved', { name, from }));
+      const notices = unresolved.map(({ name, from }) =>
+        prompt('required-unresolved', { name: neutralise(name), from }),
+      );
       if (!options.force) return { notices };
-      const missing = await missingOf(info, thread);
+      const { missing } = await missingOf(info, thread);
       if (missing.length === 0) return { notices };
       const { text, events } = await inject(missing, info.cwd, 'force');
       return { notices: [...notices, text], events };
     },
 
     async finishTurn({ info, thread }) {
-      const missing = await missingOf(info, thread);
+      const { missing, sealed } = await missingOf(info, thread);
       if (missing.length === 0) return { kind: 'end' };
+      if (sealed.length > 0) {
+        const { text, events } = await inject(sealed, info.cwd, 'inject');
+        return { kind: 'continue', origin: 'notice', message: text, events };
+      }
       const names = missing.join(', ');
       if (thread.requiredNudges < options.maxNudges) {
         const count = thread.requiredNudges + 1;

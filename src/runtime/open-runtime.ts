@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
+import { resolve } from 'node:path';
 import { type LoadedConfig, loadConfig } from '../config/cascade.ts';
 import { messageOf, ReasonixError } from '../core/errors.ts';
 import { inProcessSlots } from '../engines/in-process.ts';
@@ -9,6 +10,7 @@ import { createModels } from '../models/models.ts';
 import { LeaseKeeper } from '../session/lease-keeper.ts';
 import type { Observation, SessionHost } from '../session/session.ts';
 import { openLibrary } from '../skills/library.ts';
+import { readableFolders } from '../skills/readable-folders.ts';
 import type { SkillLibrary } from '../skills/types.ts';
 import { recordUse } from '../skills/usage.ts';
 import type { SessionStore } from '../store/contract.ts';
@@ -74,16 +76,9 @@ async function wire(options: RuntimeOptions, { config, folders }: LoadedConfig, 
   const observers = new Observers((session) => live.get(session)?.session.started.parent?.session);
   const libraries = new Map<string, Promise<SkillLibrary>>();
   const library = (cwd: string): Promise<SkillLibrary> => {
-    const opened = libraries.get(cwd) ?? openLibrary(libraryOptions(config, folders, cwd));
-    libraries.set(cwd, opened);
-    return opened;
-  };
-  // Skill folders may be read by the file tools; the set grows as libraries of other folders are opened.
-  const skillFolders = new Set<string>();
-  const openAndNote = async (cwd: string): Promise<SkillLibrary> => {
-    const opened = await library(cwd);
-    for (const root of opened.roots) if (root.status === 'ok') skillFolders.add(root.path);
-    for (const skill of opened.skills) skillFolders.add(skill.folder);
+    const from = options.skillsFrom === undefined ? cwd : resolve(options.skillsFrom);
+    const opened = libraries.get(from) ?? openLibrary(libraryOptions(config, folders, from));
+    libraries.set(from, opened);
     return opened;
   };
   const tools = (cwd: string): readonly Tool[] => {
@@ -91,7 +86,8 @@ async function wire(options: RuntimeOptions, { config, folders }: LoadedConfig, 
     const builtIn = workspaceTools({
       cwd,
       home: folders.home,
-      readable: () => [...skillFolders],
+      // Asked anew each time: a resumed session has not opened its library yet, and skills are installed meanwhile.
+      readable: async () => readableFolders(await library(cwd)),
       allowWrite: config.sandbox.allow_write,
       forbidRead: config.sandbox.forbid_read,
       shell: { timeout: config.tools.shell_timeout / 1000 },
@@ -101,7 +97,7 @@ async function wire(options: RuntimeOptions, { config, folders }: LoadedConfig, 
     const { enabled } = config.tools;
     return enabled ? all.filter((tool) => enabled.includes(tool.name)) : all;
   };
-  const required: Wiring['required'] = async (info) => requiredSet(config, folders, info, await openAndNote(info.cwd));
+  const required: Wiring['required'] = async (info) => requiredSet(config, folders, info, await library(info.cwd));
   const host: SessionHost & { chain: SessionHost['chain'] } = {
     store,
     leases: new LeaseKeeper(store, processOwner()),
@@ -121,7 +117,7 @@ async function wire(options: RuntimeOptions, { config, folders }: LoadedConfig, 
     store,
     live,
     runner,
-    library: openAndNote,
+    library,
     installRoot: (scope, cwd) => installRoot(scope, cwd, folders.reasonixHome),
     recordUse: (skill, session) => recordUse(folders.reasonixHome, skill, session),
     installed: options.installed,
@@ -137,7 +133,7 @@ async function wire(options: RuntimeOptions, { config, folders }: LoadedConfig, 
     lazy,
     listing: {
       service,
-      library: openAndNote,
+      library,
       listed: async (opened, setup) => listedSkills(config, folders, opened, (await required(setup)).names),
       style: list.style,
       maxBytes: list.max_bytes,
@@ -146,7 +142,7 @@ async function wire(options: RuntimeOptions, { config, folders }: LoadedConfig, 
     required: requiredConfig.enabled
       ? {
           required,
-          render: async (name, cwd) => renderRequired(await openAndNote(cwd), name),
+          render: async (name, cwd) => renderRequired(await library(cwd), name),
           policy: requiredConfig.policy,
           maxNudges: requiredConfig.max_nudges,
           force: requiredConfig.force,
@@ -171,7 +167,7 @@ async function wire(options: RuntimeOptions, { config, folders }: LoadedConfig, 
     model: typeof options.model === 'string' ? options.model : undefined,
     systemPrompt: await systemPromptOf(config.agent.system_prompt_file),
     tools,
-    library: openAndNote,
+    library,
     required,
     recordUse: (skill, session) => recordUse(folders.reasonixHome, skill, session),
     subscribe: (session, listener) => observers.subscribe(session, listener),
@@ -184,7 +180,7 @@ async function wire(options: RuntimeOptions, { config, folders }: LoadedConfig, 
 
 async function modelsOf(
   options: RuntimeOptions,
-  { config }: LoadedConfig,
+  { config, folders }: LoadedConfig,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<Models> {
   if (options.model !== undefined && typeof options.model !== 'string') return singleModel(options.model);
@@ -192,7 +188,7 @@ async function modelsOf(
   let found: Promise<Models> | undefined;
   const find = async (): Promise<Models> => {
     const providers = config.providers.length > 0 ? config.providers : [await detectProvider(env)];
-    return createModels({ providers, defaultModel: config.default_model, env });
+    return createModels({ providers, defaultModel: config.default_model, env, cwd: folders.cwd });
   };
   return {
     resolve: async (name) => {

@@ -18,6 +18,8 @@ export interface RuntimeOptions {
   env?: Readonly<Record<string, string | undefined>> | undefined;
   /** `KEY=VALUE` settings that win over every file, as `-e` on the command line. */
   overrides?: readonly string[] | undefined;
+  /** Folder whose skills every session sees, wherever it works. Default: the session's own working folder. */
+  skillsFrom?: string | undefined;
   /** A configuration file read instead of the project's. */
   configFile?: string | undefined;
   profile?: string | undefined;
@@ -45,6 +47,8 @@ export interface RuntimeOptions {
 }
 
 export interface SessionOptions {
+  /** Working folder of a new session. Default: the runtime's. */
+  cwd?: string | undefined;
   /** A session to go on with, root or child. */
   resume?: string | undefined;
   /** A session to copy and go on from. */

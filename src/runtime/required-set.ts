@@ -28,7 +28,9 @@ export async function requiredSet(
     },
     library,
   );
-  return { names: required.map(({ name }) => name), unresolved };
+  const names = required.map(({ name }) => name);
+  const sealed = library.skills.filter((skill) => skill.disableModelInvocation).map(({ name }) => name);
+  return { names, sealed: names.filter((name) => sealed.includes(name)), unresolved };
 }
 
 /** The body of a required skill as it is injected. */

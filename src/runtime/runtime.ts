@@ -1,4 +1,5 @@
 import { platform } from 'node:os';
+import { resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { Limits } from '../core/budget.ts';
 import { ReasonixError } from '../core/errors.ts';
@@ -116,10 +117,11 @@ export class Runtime {
   }
 
   async #create(options: SessionOptions): Promise<Session> {
-    const { host, store, models, cwd, config, tools } = this.#wiring;
+    const { host, store, models, config, tools } = this.#wiring;
     if (options.fork) return this.#fork(Thread.fold(options.fork, await store.read(options.fork)), options);
     const resolved = await models.resolve(options.model ?? this.#wiring.model);
     const id = newSessionId();
+    const cwd = resolve(options.cwd ?? this.#wiring.cwd);
     const system = options.system ?? this.#wiring.systemPrompt ?? prompt('system', { cwd, platform: platform() });
     const effort = config.agent.effort;
     const plan: SessionPlan = {

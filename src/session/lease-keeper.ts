@@ -62,14 +62,17 @@ export class LeaseKeeper {
     await this.#store.release(lease);
   }
 
+  /** All at once, so that a store can put the renewals into one commit. */
   async #renewAll(): Promise<void> {
-    for (const { lease, onLost } of [...this.#held.values()]) {
-      try {
-        await this.#store.renew(lease, this.#ttl);
-      } catch (error) {
-        if (!this.#held.delete(lease.session)) continue;
-        onLost(new Error(`lost the lease of ${lease.session}: ${messageOf(error)}`, { cause: error }));
-      }
+    await Promise.all([...this.#held.values()].map((held) => this.#renew(held)));
+  }
+
+  async #renew({ lease, onLost }: Held): Promise<void> {
+    try {
+      await this.#store.renew(lease, this.#ttl);
+    } catch (error) {
+      if (!this.#held.delete(lease.session)) return;
+      onLost(new Error(`lost the lease of ${lease.session}: ${messageOf(error)}`, { cause: error }));
     }
   }
 }

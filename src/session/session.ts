@@ -1,5 +1,5 @@
 import { type Budget, LimitReached } from '../core/budget.ts';
-import { isCancellation, messageOf, ReasonixError } from '../core/errors.ts';
+import { describeError, isCancellation, ReasonixError } from '../core/errors.ts';
 import type { EventOf, SessionEvent, StoredEvent, TurnStatus } from '../core/events.ts';
 import type { ToolCall } from '../core/messages.ts';
 import { prompt } from '../core/prompts.ts';
@@ -351,7 +351,7 @@ export class Session {
       return { status: 'cancelled', answer, reason: cancelReason(turn.signal) };
     }
     await turn.closeCalls(prompt('interrupted-call'));
-    return { status: 'failed', answer, reason: messageOf(error) };
+    return { status: 'failed', answer, reason: describeError(error) };
   }
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Budget, LimitHit } from '../core/budget.ts';
-import { isCancellation, messageOf, ReasonixError } from '../core/errors.ts';
+import { describeError, isCancellation } from '../core/errors.ts';
 import type { EventOf, SessionEvent } from '../core/events.ts';
 import { newCallId } from '../core/ids.ts';
 import type { ToolCall } from '../core/messages.ts';
@@ -210,7 +210,7 @@ export class Turn implements TurnView {
     } catch (error) {
       if (this.#session.fatal) throw error;
       const stopped = this.signal.aborted || isCancellation(error);
-      return { content: stopped ? prompt('stopped-call') : wellFormed(withHint(error)), isError: true };
+      return { content: stopped ? prompt('stopped-call') : wellFormed(describeError(error)), isError: true };
     }
   }
 
@@ -224,12 +224,6 @@ export class Turn implements TurnView {
     const outcome = tool.effects === 'agent' ? await running : await raceStop(running, context.signal);
     return typeof outcome === 'string' ? { content: outcome } : outcome;
   }
-}
-
-/** An error as a model reads it: what was wrong, then what to do. */
-function withHint(error: unknown): string {
-  const hint = ReasonixError.isInstance(error) ? error.hint : undefined;
-  return hint ? `${messageOf(error)}. ${hint}` : messageOf(error);
 }
 
 /** `running`, or the signal's reason when a tool does not stop within its grace. */

@@ -1,4 +1,4 @@
-import { ReasonixError } from '../core/errors.ts';
+import { describeError, ReasonixError } from '../core/errors.ts';
 import type { EventOf } from '../core/events.ts';
 import { prompt } from '../core/prompts.ts';
 import { createSkill } from '../skills/create.ts';
@@ -56,7 +56,11 @@ export class Dispatcher implements SkillService {
       const { library } = this.#options;
       const body = await (await library(caller.session.info.cwd)).load(skill);
       const content = await renderForReading(skill, body.text, input.arguments);
-      return { content, events: [{ type: 'skill.loaded', name: skill.name, hash: body.hash, via: 'read_skill' }] };
+      return {
+        content,
+        isBounded: true,
+        events: [{ type: 'skill.loaded', name: skill.name, hash: body.hash, via: 'read_skill' }],
+      };
     });
   }
 
@@ -115,7 +119,7 @@ export class Dispatcher implements SkillService {
     if (loaded?.hash === body.hash && !input.arguments) return { content: renderAlreadyLoaded(skill) };
     const content = await renderInline(skill, body.text, input.arguments);
     await this.#options.recordUse(skill.name, session.id);
-    return { content, events: [loadedEvent(skill, body.hash)] };
+    return { content, isBounded: true, events: [loadedEvent(skill, body.hash)] };
   }
 
   async #runChild(skill: Skill, input: RunSkillInput, parent: LiveSession, context: ToolContext): Promise<ToolOutcome> {
@@ -172,6 +176,6 @@ async function answering(work: () => Promise<ToolOutcome>): Promise<ToolOutcome>
     return await work();
   } catch (error) {
     if (!ReasonixError.isInstance(error) || error.code === 'cancelled') throw error;
-    return { content: error.hint ? `${error.message.replace(/\.$/, '')}. ${error.hint}` : error.message, isError: true };
+    return { content: describeError(error), isError: true };
   }
 }

@@ -27,6 +27,8 @@ export interface ToolOutcome {
   child?: string | undefined;
   /** The whole text, when `content` is a clipped part of it. */
   full?: string | undefined;
+  /** The tool bounds `content` itself, and a cut in the middle would break it: a skill's body. */
+  isBounded?: boolean | undefined;
   /** Events that become durable together with the result, before it. */
   events?: SessionEvent[] | undefined;
 }

@@ -8,8 +8,8 @@ import { fileProblem, systemCode, ToolProblem } from './tool-problem.ts';
 export interface WorkspaceOptions {
   /** The session's working folder, absolute. */
   cwd: string;
-  /** More folders that may be read: those of skills. A function where the list grows. */
-  readable?: readonly string[] | (() => readonly string[]) | undefined;
+  /** More folders that may be read: those of skills. A function where the list grows; asked only when a path needs it. */
+  readable?: readonly string[] | (() => readonly string[] | Promise<readonly string[]>) | undefined;
   /** More folders that may be read and written; absolute, from `~` or relative to `cwd`. */
   allowWrite?: readonly string[] | undefined;
   /** Files and folders that are neither read nor written, wherever they are; `*` and `**` as in globs, without `/` at any depth. */
@@ -30,7 +30,7 @@ const SAFE_OPEN = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 export class Workspace {
   readonly cwd: string;
   readonly #home: string;
-  readonly #readable: () => readonly string[];
+  readonly #readable: () => readonly string[] | Promise<readonly string[]>;
   readonly #allowWrite: readonly string[];
   readonly #forbidden: readonly string[];
   /** Real paths of the folders above; a folder that is missing is looked for again. */
@@ -66,9 +66,8 @@ export class Workspace {
   /** The real path of something that may be read. @throws ToolProblem when it may not, or does not exist. */
   async resolveRead(path: string): Promise<string> {
     const { real, exists } = await this.#locate(path, 'read');
-    if (!(await this.#within(real, [this.cwd, ...this.#allowWrite])) && !(await this.#within(real, this.#readable()))) {
-      throw this.#outside(path, 'read');
-    }
+    const isOwn = await this.#within(real, [this.cwd, ...this.#allowWrite]);
+    if (!isOwn && !(await this.#within(real, await this.#readable()))) throw this.#outside(path, 'read');
     this.#refuseForbidden(path, real);
     if (!exists) throw new ToolProblem(`${path} does not exist. Find the right path with list_files.`);
     return real;
@@ -85,7 +84,7 @@ export class Workspace {
   /** Whether a real path lies in a folder of `readable`, where hidden and ignored files are meant to be read. */
   async isReadableExtra(real: string): Promise<boolean> {
     const cwd = await this.realCwd();
-    for (const root of this.#readable()) {
+    for (const root of await this.#readable()) {
       const realRoot = await this.#realRoot(root);
       if (realRoot !== undefined && isInside(realRoot, real) && !isInside(realRoot, cwd)) return true;
     }

@@ -80,9 +80,9 @@ describe.each(wires)('a delegating run on the %s wire', (kind, model) => {
       { error: { message: 'overloaded' }, status: 529 },
     ];
     mock.on({ systemMessage: 'digger of' }, { content: 'dug' });
-    faults.forEach((response, sequenceIndex) =>
-      mock.on({ userMessage: 'find metals', hasToolResult: false, sequenceIndex }, response),
-    );
+    for (const [sequenceIndex, response] of faults.entries()) {
+      mock.on({ userMessage: 'find metals', hasToolResult: false, sequenceIndex }, response);
+    }
     mock.on({ userMessage: 'find metals', hasToolResult: false }, twoChildren, { chunkSize: 5 });
     mock.on(
       { userMessage: 'find metals', hasToolResult: true, sequenceIndex: 0 },

@@ -10,7 +10,7 @@ function strictShop() {
   const shop = workshop();
   shop.skill('style', {}, 'Write in style.');
   shop.skill('safety', {}, 'Stay safe.');
-  shop.skill('hidden', { 'disable-model-invocation': true }, 'A hidden rule.');
+  shop.skill('hidden', { invocation: 'manual' }, 'A hidden rule.');
   shop.write('.claude/required_skills.txt', '# house rules\nstyle\n\nsafety # always\n');
   shop.write('.scorpiox/required_skills.txt', 'hidden\nstyle\n');
   return shop;
@@ -126,6 +126,19 @@ describe('required skills', () => {
     const [notice, ...more] = notes(model.requests.at(-1) as ModelRequest, 'notice');
     expect(notice).toMatch(/"nosuch" \(named in .*\.claude\/required_skills\.txt:2\) does not exist/);
     expect(more).toEqual([]);
+  });
+
+  it('F35: one that models may not load is injected at once, without a nudge', async () => {
+    const shop = workshop();
+    shop.skill('sealed', { 'disable-model-invocation': true }, 'A sealed rule.');
+    shop.write('.claude/required_skills.txt', 'sealed\n');
+    const { runtime, model } = await shop.open(() => 'done');
+    const run = await (await runtime.session()).send('go').result;
+    expect(run).toMatchObject({
+      status: 'completed',
+      required: { nudges: 0, injected: ['sealed'], loaded: ['sealed'] },
+    });
+    expect(notes(model.requests.at(-1) as ModelRequest, 'notice')[0]).toContain('A sealed rule.');
   });
 
   it('survives a resume in another process: what was loaded counts, and so do the nudges', async () => {

@@ -102,6 +102,17 @@ describe('run_skill', () => {
   });
 });
 
+it('gives a long inline body whole: a cut in its middle would break it', async () => {
+  const shop = workshop();
+  const body = 'One line of a long body.\n'.repeat(2_000);
+  shop.skill('long', {}, body);
+  const { runtime, model } = await shop.open((request) =>
+    results(request).length === 0 ? { calls: [call('run_skill', { name: 'long' })] } : 'ok',
+  );
+  await (await runtime.session()).send('go').result;
+  expect(results(model.requests.at(-1) as ModelRequest)[0]?.content).toContain(body);
+});
+
 describe('threads', () => {
   it('continues a child in another process with its earlier messages; refuses what is not its own', async () => {
     const shop = workshop();
