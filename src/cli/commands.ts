@@ -1,5 +1,5 @@
 import { type Command, command } from './command.ts';
-import { runFlags, turnFlags } from './run-flags.ts';
+import { onceFlags, runFlags, turnFlags } from './run-flags.ts';
 import { jsonFlag, settingsFlags } from './settings-flags.ts';
 
 /** Groups of commands; each command of one is named `<group> <verb>`. */
@@ -70,6 +70,11 @@ export const configSetFlags = {
   ...settingsFlags,
 } as const;
 export const readFlags = { ...jsonFlag, ...settingsFlags } as const;
+export const chatFlags = {
+  resume: runFlags.resume,
+  continue: runFlags.continue,
+  ...turnFlags,
+} as const;
 export const initFlags = { ...settingsFlags } as const;
 
 const reference = { name: 'REF', kind: 'required' } as const;
@@ -97,14 +102,7 @@ export const COMMANDS: readonly Command[] = [
     summary: 'Talk to an agent, one message after another.',
     details: ['/help lists the commands of a chat. Ctrl-C stops the turn; pressed twice it leaves.'],
     args: [],
-    flags: {
-      resume: runFlags.resume,
-      continue: runFlags.continue,
-      model: turnFlags.model,
-      allow: turnFlags.allow,
-      yes: turnFlags.yes,
-      ...settingsFlags,
-    },
+    flags: chatFlags,
     examples: ['chat --continue'],
     load: async () => (await import('./commands/chat.ts')).chat,
   }),
@@ -174,7 +172,7 @@ export const COMMANDS: readonly Command[] = [
       { name: 'NAME', kind: 'required' },
       { name: 'TASK', kind: 'rest' },
     ],
-    flags: turnFlags,
+    flags: onceFlags,
     examples: ['skill run explore "How are leases renewed?"'],
     load: async () => (await import('./commands/run.ts')).skillRun,
   }),
@@ -206,7 +204,7 @@ export const COMMANDS: readonly Command[] = [
     name: 'session resume',
     summary: 'Finish a turn that was cut, then send TASK if there is one; as "run --resume REF".',
     args: [reference, { name: 'TASK', kind: 'rest' }],
-    flags: turnFlags,
+    flags: onceFlags,
     examples: ['session resume s_01k8', 'session resume sa_01k8 "And what about Windows?"'],
     load: async () => (await import('./commands/run.ts')).sessionResume,
   }),
@@ -214,7 +212,7 @@ export const COMMANDS: readonly Command[] = [
     name: 'session fork',
     summary: 'Copy a session and print the id of the copy; with TASK, go on from there as "run --fork REF".',
     args: [reference, { name: 'TASK', kind: 'rest' }],
-    flags: turnFlags,
+    flags: onceFlags,
     examples: ['session fork s_01k8 "Try it with a queue instead"'],
     load: async () => (await import('./commands/run.ts')).sessionFork,
   }),

@@ -33,7 +33,7 @@ export async function parseWords(command: Command, words: readonly string[]): Pr
     else if (token.name !== 'no-color') {
       const spec = Object.hasOwn(specs, token.name) ? specs[token.name] : undefined;
       if (!spec) throw await unknownFlag(command, token.rawName, Object.keys(options));
-      const value = await valueOf(command, token.rawName, spec, token.value, token.inlineValue ?? false);
+      const value = await parseValue(command, token.rawName, spec, token.value, token.inlineValue ?? false);
       if (spec.many) (flags[token.name] as unknown[]).push(value);
       else if (Object.hasOwn(flags, token.name)) throw usage(command, `${token.rawName} is given twice`);
       else flags[token.name] = value;
@@ -43,7 +43,7 @@ export async function parseWords(command: Command, words: readonly string[]): Pr
   return { flags, args, help };
 }
 
-async function valueOf(
+async function parseValue(
   command: Command,
   name: string,
   spec: FlagSpec,

@@ -1,14 +1,9 @@
 import type { Flags } from './command.ts';
 import { settingsFlags } from './settings-flags.ts';
 
-/** What a run takes, however it is started. */
+/** What every turn takes. */
 export const turnFlags = {
   model: { type: 'string', value: 'NAME', doc: 'model to ask: provider/model, a model, or a provider' },
-  output: {
-    type: 'string',
-    choices: ['text', 'json', 'stream-json'],
-    doc: 'text (default): the answer on stdout, progress on stderr; json: one object; stream-json: every event of the log as a line',
-  },
   'max-steps': { type: 'integer', value: 'N', doc: 'model calls of this session at most' },
   'max-tokens': { type: 'integer', value: 'N', doc: 'tokens at most, sub-agents included' },
   'max-cost': {
@@ -27,6 +22,16 @@ export const turnFlags = {
   ...settingsFlags,
 } as const satisfies Flags;
 
+/** What one run takes, however it is started. */
+export const onceFlags = {
+  output: {
+    type: 'string',
+    choices: ['text', 'json', 'stream-json'],
+    doc: 'text (default): the answer on stdout, progress on stderr; json: one object; stream-json: every event of the log as a line',
+  },
+  ...turnFlags,
+} as const satisfies Flags;
+
 export const runFlags = {
   resume: {
     type: 'string',
@@ -36,7 +41,7 @@ export const runFlags = {
   continue: { type: 'boolean', doc: 'go on with the newest session of this folder' },
   fork: { type: 'string', value: 'REF', doc: 'go on from a copy of a session' },
   skill: { type: 'string', value: 'NAME', doc: 'run this skill with TASK as its arguments' },
-  ...turnFlags,
+  ...onceFlags,
 } as const satisfies Flags;
 
 export type RunFlags = typeof runFlags;

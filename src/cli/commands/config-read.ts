@@ -32,7 +32,7 @@ export const configList: Handler<typeof readFlags> = async ({ flags }) => {
   const [head = '', ...lines] = table(['KEY', 'VALUE', 'FROM'], rows, dataColumns());
   const paint = paintFor(process.stdout);
   print(paint('bold', head));
-  lines.forEach((line, index) => print(entries[index]?.tier === 'default' ? paint('dim', line) : line));
+  for (const [index, line] of lines.entries()) print(entries[index]?.tier === 'default' ? paint('dim', line) : line);
   for (const { message, path, line } of loaded.notes) {
     note(`note: ${path ? `${shortPath(path)}${line ? `:${line}` : ''}: ` : ''}${printableLine(message)}`);
   }

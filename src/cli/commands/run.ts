@@ -2,22 +2,22 @@ import { ReasonixError } from '../../core/errors.ts';
 import type { RunResult } from '../../runtime/run-report.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 import type { SessionHandle } from '../../runtime/session-handle.ts';
-import type { SessionRun } from '../../runtime/session-run.ts';
 import type { SessionStore } from '../../store/contract.ts';
 import type { FlagValues, Handler } from '../command.ts';
 import { EXIT } from '../failure.ts';
 import { note, print } from '../output.ts';
 import { Interrupt } from '../run/interrupt.ts';
 import { openRun } from '../run/open-run.ts';
+import { startTask } from '../run/start-task.ts';
 import { goesOn, type Target, targetOf } from '../run/target.ts';
-import { type Task, taskOf, taskText } from '../run/task.ts';
+import { taskOf, taskText } from '../run/task.ts';
 import { TextView } from '../run/text-view.ts';
 import { jsonView, type RunView, streamView } from '../run/view.ts';
-import type { RunFlags, turnFlags } from '../run-flags.ts';
-import { noteProblem, withStore } from '../session/open-store.ts';
+import type { onceFlags, RunFlags } from '../run-flags.ts';
+import { findSession, noteProblem, withStore } from '../session/open-store.ts';
 
 type Given = FlagValues<RunFlags>;
-type Turn = typeof turnFlags;
+type Turn = typeof onceFlags;
 
 export const run: Handler<RunFlags> = async ({ flags, args }) => {
   const isOptional = goesOn(flags) && flags.fork === undefined;
@@ -51,13 +51,13 @@ export const sessionFork: Handler<Turn> = async ({ flags, args: [reference = '',
 
 /** Opens what the flags name, runs the task in it, and says how that ended. */
 async function runText(flags: Given, text: string): Promise<number> {
-  const interrupt = new Interrupt(() => view?.problem('stopping; press Ctrl-C again to leave at once'));
+  const interrupt = new Interrupt(() => view?.say('stopping; press Ctrl-C again to leave at once'));
   let view: RunView | undefined;
   try {
     return await withStore(flags, async (store, { folders }) => {
       const target = await targetOf(flags, store, folders.cwd);
       if (flags.continue && target.kind === 'new') note('there is no session in this folder yet: this starts one');
-      const shown = viewOf(flags, store, target);
+      const shown = viewOf(flags, store);
       view = shown;
       const runtime = await openRun(flags, {
         store,
@@ -69,8 +69,9 @@ async function runText(flags: Given, text: string): Promise<number> {
       interrupt.signal.throwIfAborted();
       const stop = runtime.observe((observation) => shown.observe(observation));
       const handle = await sessionOf(runtime, target, flags);
+      if (task.kind === 'none' && !handle.isCut) throw nothingToFinish(handle.id);
       shown.opened(handle.id, target.kind === 'resume' ? (await store.read(handle.id))[0] : undefined);
-      const result = await start(handle, task, interrupt.signal).result;
+      const result = await startTask(handle, task, interrupt.signal).result;
       stop();
       shown.ended(result);
       await runtime.close();
@@ -82,14 +83,13 @@ async function runText(flags: Given, text: string): Promise<number> {
   }
 }
 
-function viewOf(flags: Given, store: SessionStore, target: Target): RunView {
+function viewOf(flags: Given, store: SessionStore): RunView {
   if (flags.output === 'json') return jsonView(noteProblem);
   if (flags.output === 'stream-json') return streamView(noteProblem);
   return new TextView({
-    root: target.kind === 'resume' ? target.from.session : undefined,
     identify: async (session) => {
-      const { sessions } = await store.list({ idPrefix: session }, { limit: 1 });
-      return { parent: sessions[0]?.parent?.session, skill: sessions[0]?.skill };
+      const { parent, skill } = await findSession(store, session);
+      return { parent: parent?.session, skill };
     },
   });
 }
@@ -100,15 +100,10 @@ function sessionOf(runtime: Runtime, target: Target, { model }: Pick<Given, 'mod
   return runtime.session(target.kind === 'resume' ? { resume: session, model } : { fork: session, model });
 }
 
-function start(handle: SessionHandle, task: Task, signal: AbortSignal): SessionRun {
-  if (task.kind === 'message') return handle.send(task.text, { signal });
-  if (task.kind === 'skill')
-    return handle.runSkill({ name: task.name, arguments: task.arguments || undefined }, { signal });
-  if (handle.isCut) return handle.resume({ signal });
-  throw new ReasonixError('usage', `there is nothing to finish: the last turn of session ${handle.id} has ended`, {
-    hint: `give a task: reasonix run --resume ${handle.id} "…"`,
+const nothingToFinish = (session: string): ReasonixError =>
+  new ReasonixError('usage', `there is nothing to finish: the last turn of session ${session} has ended`, {
+    hint: `give a task: reasonix run --resume ${session} "…"`,
   });
-}
 
 function exitCode({ status }: RunResult): number {
   const codes: Record<RunResult['status'], number> = {

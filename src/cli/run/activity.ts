@@ -30,18 +30,16 @@ export type Identify = (session: string) => Promise<{ parent?: string | undefine
 
 /** Folds what is observed into a tree of activities. */
 export class ActivityTree {
-  root: Activity | undefined;
+  readonly root: Activity;
   readonly #byId = new Map<string, Activity>();
   readonly #skillByCall = new Map<string, string>();
   readonly #identify: Identify | undefined;
   readonly #now: () => number;
 
-  constructor(
-    options: { root?: string | undefined; identify?: Identify | undefined; now?: (() => number) | undefined } = {},
-  ) {
+  constructor(options: { root: string; identify?: Identify | undefined; now?: (() => number) | undefined }) {
     this.#identify = options.identify;
     this.#now = options.now ?? Date.now;
-    if (options.root !== undefined) this.root = this.#add(options.root, undefined, '');
+    this.root = this.#add(options.root, undefined, '');
   }
 
   get(session: string): Activity | undefined {
@@ -96,10 +94,6 @@ export class ActivityTree {
   /** A session seen for the first time: its first event, or the message that continued it, names its parent. */
   #meet(observation: Observation): Activity {
     const { session } = observation;
-    if (!this.root) {
-      this.root = this.#add(session, undefined, '');
-      return this.root;
-    }
     const event = observation.kind === 'event' ? observation.event : undefined;
     if (event?.type === 'session.started') {
       const parent = event.parent && this.#byId.get(event.parent.session);

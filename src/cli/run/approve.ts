@@ -49,12 +49,16 @@ export function readLine(question: string, signal?: AbortSignal): Promise<string
     // Not as a terminal: Ctrl-C then stays a signal of the process.
     const lines = createInterface({ input: process.stdin, terminal: false });
     const finish = (line: string | undefined) => {
+      lines.off('close', stop);
       signal?.removeEventListener('abort', stop);
       lines.close();
       process.stdin.pause();
       resolve(line);
     };
-    const stop = () => finish(undefined);
+    const stop = () => {
+      process.stderr.write('\n');
+      finish(undefined);
+    };
     signal?.addEventListener('abort', stop, { once: true });
     lines.once('line', finish);
     lines.once('close', stop);

@@ -12,12 +12,15 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 export class Interrupt {
   readonly #controller = new AbortController();
   readonly #onFirst: () => void;
-  readonly #onSignal = (signal: NodeJS.Signals) => this.#interrupt(`stopped by ${signal}`);
+  readonly #onSignal = (signal: NodeJS.Signals) => {
+    if (!this.signal.aborted) this.#onFirst();
+    this.#interrupt(`stopped by ${signal}`);
+  };
   readonly #onPipe = (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE' && !this.signal.aborted) this.#interrupt('nobody reads the output any more');
   };
 
-  /** `onFirst` tells the user that the turn is being stopped. */
+  /** `onFirst` tells the user that the turn is being stopped; a reader that went away is told nothing. */
   constructor(onFirst: () => void) {
     this.#onFirst = onFirst;
     for (const signal of SIGNALS) process.on(signal, this.#onSignal);
@@ -35,7 +38,6 @@ export class Interrupt {
 
   #interrupt(why: string): void {
     if (this.signal.aborted) process.exit(EXIT.cancelled);
-    this.#onFirst();
     this.#controller.abort(new ReasonixError('cancelled', why));
     setTimeout(() => process.exit(EXIT.cancelled), PATIENCE).unref();
   }

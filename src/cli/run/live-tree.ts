@@ -1,6 +1,6 @@
 import { columnsOf, paintFor } from '../terminal.ts';
 import type { ActivityTree } from './activity.ts';
-import { treeLines } from './tree-lines.ts';
+import { finalLines, type TreeLook, treeLines } from './tree-lines.ts';
 
 /** Milliseconds between two pictures. */
 const INTERVAL = 120;
@@ -37,15 +37,19 @@ export class LiveTree {
     if (this.#timer) this.#draw();
   }
 
+  /** Takes the tree away and leaves what became of the sub-agents. */
+  finish(): void {
+    this.stop();
+    for (const line of finalLines(this.#tree.root, this.#look())) this.#stream.write(`${line}\n`);
+  }
+
+  #look(): TreeLook {
+    const rows = Math.max(1, (this.#stream.rows || 24) - 2);
+    return { columns: columnsOf(this.#stream), rows, paint: paintFor(this.#stream), now: Date.now() };
+  }
+
   #draw(): void {
-    const { root } = this.#tree;
-    if (!root) return;
-    const lines = treeLines(root, {
-      columns: columnsOf(this.#stream),
-      rows: Math.max(1, (this.#stream.rows || 24) - 2),
-      paint: paintFor(this.#stream),
-      now: Date.now(),
-    });
+    const lines = treeLines(this.#tree.root, this.#look());
     const back = this.#drawn > 0 ? `\u001b[${this.#drawn}A\r` : '';
     this.#stream.write(`${back}${lines.map((line) => `${line}\u001b[K\n`).join('')}\u001b[J`);
     this.#drawn = lines.length;

@@ -11,11 +11,9 @@ import { progressLine } from './plain-progress.ts';
 import type { RunView } from './view.ts';
 
 export interface TextViewOptions {
-  /** The session that the run goes on with, when it exists. */
-  root?: string | undefined;
   identify: Identify;
-  /** Says how to go on, below the summary. */
-  farewell?: boolean | undefined;
+  /** One of many turns: nothing about the session and how to go on with it. */
+  inChat?: boolean | undefined;
 }
 
 /**
@@ -24,8 +22,8 @@ export interface TextViewOptions {
  */
 export class TextView implements RunView {
   readonly #options: TextViewOptions;
-  readonly #tree: ActivityTree;
-  readonly #live: LiveTree | undefined;
+  #tree: ActivityTree | undefined;
+  #live: LiveTree | undefined;
   readonly #paint = paintFor(process.stderr);
   readonly #streams = process.stdout.isTTY === true;
   readonly #startedAt = Date.now();
@@ -36,24 +34,30 @@ export class TextView implements RunView {
 
   constructor(options: TextViewOptions) {
     this.#options = options;
-    this.#tree = new ActivityTree({ root: options.root, identify: options.identify });
-    this.#live = process.stderr.isTTY ? new LiveTree(this.#tree, process.stderr) : undefined;
   }
 
+  /** What comes before the session is open is its making, or the history that a copy starts with. */
   observe(observation: Observation): void {
+    if (!this.#tree) return;
     this.#tree.observe(observation);
-    if (observation.session === this.#tree.root?.session) this.#ofRoot(observation);
+    if (observation.session === this.#tree.root.session) this.#ofRoot(observation);
     const line = this.#live && !isTroubling(observation) ? undefined : progressLine(observation, this.#tree);
     if (line !== undefined) this.#say(this.#paint('dim', line));
   }
 
   opened(session: string, _first: StoredEvent | undefined): void {
-    this.#say(this.#paint('dim', `session ${session}`));
+    this.#tree = new ActivityTree({ root: session, identify: this.#options.identify });
+    if (!this.#options.inChat) this.#say(this.#paint('dim', `session ${session}`));
+    this.#live = process.stderr.isTTY ? new LiveTree(this.#tree, process.stderr) : undefined;
     this.#live?.start();
   }
 
   problem(text: string): void {
     this.#say(`${this.#paint('yellow', 'warning:')} ${printable(text)}`);
+  }
+
+  say(text: string): void {
+    this.#say(this.#paint('dim', text));
   }
 
   async aside<T>(question: () => Promise<T>): Promise<T> {
@@ -67,13 +71,14 @@ export class TextView implements RunView {
   }
 
   ended(result: RunResult): void {
-    this.close();
+    this.#endLine();
+    this.#live?.finish();
     const isShown = this.#streams && this.#newest.trim() === result.answer.trim();
     if (!isShown && result.answer !== '') {
       const text = this.#streams ? printable(result.answer) : result.answer;
       process.stdout.write(text.endsWith('\n') ? text : `${text}\n`);
     }
-    if (this.#options.farewell !== false) this.#farewell(result);
+    this.#farewell(result);
   }
 
   close(): void {
@@ -132,7 +137,7 @@ export class TextView implements RunView {
     if (error !== undefined) note(`  ${printableLine(error)}`);
     if (required.injected.length > 0)
       note(`  required skills given unasked: ${printableLine(required.injected.join(', '))}`);
-    note(this.#paint('dim', `go on with: reasonix run --resume ${session} "…"`));
+    if (!this.#options.inChat) note(this.#paint('dim', `go on with: reasonix run --resume ${session} "…"`));
   }
 }
 

@@ -18,6 +18,12 @@ interface Line {
   text: string;
 }
 
+/** The sub-agents of a run that is over. */
+export function finalLines(root: Activity, look: TreeLook): string[] {
+  const [, ...lines] = treeLines(root, look);
+  return lines;
+}
+
 /** The tree as it stands, in at most `rows` lines; what has ended gives way first. */
 export function treeLines(root: Activity, look: TreeLook): string[] {
   const all = [...linesOf(root, '', '', look)];
@@ -40,7 +46,8 @@ function* linesOf(activity: Activity, lead: string, below: string, look: TreeLoo
 
 function lineOf(activity: Activity, lead: string, { columns, paint, now }: TreeLook): string {
   const isRunning = activity.status === 'running';
-  const name = activity.skill === '' ? '' : `${printableLine(activity.skill)} `;
+  // The session that the user talks to is named once, above the tree.
+  const name = activity.parent ? `${printableLine(activity.skill)} ${activity.session}`.trim() : 'agent';
   const steps = isRunning
     ? `step ${Math.max(1, activity.steps)}${activity.maxSteps ? `/${activity.maxSteps}` : ''}`
     : plural(activity.steps, 'step');
@@ -53,7 +60,7 @@ function lineOf(activity: Activity, lead: string, { columns, paint, now }: TreeL
   ].filter((part) => part !== '');
   const sign = signOf(activity, now);
   // Colours take no columns: the line is cut first, then its sign and its end get theirs.
-  const text = clipWidth(`${lead}${sign} ${name}${activity.session} · ${parts.join(' · ')}`, columns - 1);
+  const text = clipWidth(`${lead}${sign} ${name} · ${parts.join(' · ')}`, columns - 1);
   if (isRunning) return text.replace(sign, paint('cyan', sign));
   return paint('dim', text).replace(sign, paint(activity.status === 'completed' ? 'green' : 'yellow', sign));
 }

@@ -1,7 +1,7 @@
 import type { StoredEvent } from '../../core/events.ts';
 import type { RunResult } from '../../runtime/run-report.ts';
 import type { Observation } from '../../session/session.ts';
-import { jsonLine, printJson } from '../output.ts';
+import { jsonLine, note } from '../output.ts';
 
 /** What a run shows of itself. Observations begin before its session exists. */
 export interface RunView {
@@ -10,6 +10,8 @@ export interface RunView {
   opened(session: string, first: StoredEvent | undefined): void;
   /** Something odd that stops nothing. */
   problem(text: string): void;
+  /** A word to whoever sits there. */
+  say(text: string): void;
   /** Makes room for a question to the user, and shows itself again afterwards. */
   aside<T>(question: () => Promise<T>): Promise<T>;
   ended(result: RunResult): void;
@@ -41,14 +43,15 @@ export function resultJson(result: RunResult): Record<string, unknown> {
   };
 }
 
-/** One object at the end; `quiet` views leave stderr alone but for problems. */
+/** One object at the end, on one line. */
 export function jsonView(problem: (text: string) => void): RunView {
   return {
     observe: () => {},
     opened: () => {},
     problem,
+    say: note,
     aside: (question) => question(),
-    ended: (result) => printJson(resultJson(result)),
+    ended: (result) => void process.stdout.write(jsonLine(resultJson(result))),
     close: () => {},
   };
 }
@@ -64,6 +67,7 @@ export function streamView(problem: (text: string) => void): RunView {
       if (first) write(session, first);
     },
     problem,
+    say: note,
     aside: (question) => question(),
     ended: () => {},
     close: () => {},

@@ -4,7 +4,7 @@ import { type Passage, transcriptOf } from './transcript.ts';
 /** One page without scripts and without anything from elsewhere. */
 export function exportHtml(sessions: readonly ExportedSession[]): string {
   const [first] = sessions;
-  const title = escape(first?.summary.title || first?.summary.session || 'Session');
+  const title = escapeHtml(first?.summary.title || first?.summary.session || 'Session');
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -22,18 +22,18 @@ ${sessions.map(sectionOf).join('\n')}
 
 function sectionOf(session: ExportedSession): string {
   const { summary, events } = session;
-  const facts = factsOf(session).map(([name, value]) => `<dt>${escape(name)}</dt><dd>${escape(value)}</dd>`);
-  return `<article id="${escape(summary.session)}">
-<h1>${escape(summary.title || summary.session)}</h1>
+  const facts = factsOf(session).map(([name, value]) => `<dt>${escapeHtml(name)}</dt><dd>${escapeHtml(value)}</dd>`);
+  return `<article id="${escapeHtml(summary.session)}">
+<h1>${escapeHtml(summary.title || summary.session)}</h1>
 <dl>${facts.join('')}</dl>
 ${transcriptOf(events).map(passageHtml).join('\n')}
 </article>`;
 }
 
 function passageHtml({ kind, title, text, at }: Passage): string {
-  const head = `${withLinks(escape(title))} <time datetime="${escape(at)}">${escape(at)}</time>`;
+  const head = `${withLinks(escapeHtml(title))} <time datetime="${escapeHtml(at)}">${escapeHtml(at)}</time>`;
   if (text === '') return `<p class="${kind}">${head}</p>`;
-  const body = `<pre>${escape(text)}</pre>`;
+  const body = `<pre>${escapeHtml(text)}</pre>`;
   if (kind === 'user' || kind === 'assistant') return `<section class="${kind}"><h2>${head}</h2>${body}</section>`;
   return `<details class="${kind}"${kind === 'error' ? ' open' : ''}><summary>${head}</summary>${body}</details>`;
 }
@@ -43,7 +43,7 @@ const withLinks = (html: string): string =>
   html.replace(/\bsa_[0-9a-z]{26}\b/g, (reference) => `<a href="#${reference}">${reference}</a>`);
 
 const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
-const escape = (text: string): string => text.replace(/[&<>"']/g, (sign) => ESCAPES[sign]!);
+const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (sign) => ESCAPES[sign]!);
 
 const STYLE = `
 :root { color-scheme: light dark; --line: color-mix(in srgb, currentColor 20%, transparent); }
