@@ -3,10 +3,25 @@
  * @module
  */
 export type { Config } from './config/config.ts';
-export { Budget, LimitReached, type LimitHit, type LimitName, type Limits } from './core/budget.ts';
-export { ReasonixError, type ErrorCode } from './core/errors.ts';
-export { eventSchema, type EventOf, type EventType, type SessionEvent, type StoredEvent, type TurnStatus } from './core/events.ts';
-export type { AssistantMessage, Message, MessageOrigin, ToolCall, ToolDefinition, ToolMessage, UserMessage } from './core/messages.ts';
+export { Budget, type LimitHit, type LimitName, LimitReached, type Limits } from './core/budget.ts';
+export { type ErrorCode, ReasonixError } from './core/errors.ts';
+export {
+  type EventOf,
+  type EventType,
+  eventSchema,
+  type SessionEvent,
+  type StoredEvent,
+  type TurnStatus,
+} from './core/events.ts';
+export type {
+  AssistantMessage,
+  Message,
+  MessageOrigin,
+  ToolCall,
+  ToolDefinition,
+  ToolMessage,
+  UserMessage,
+} from './core/messages.ts';
 export type { Price, Usage } from './core/usage.ts';
 export type { Approval, ApprovalRequest } from './middleware/permissions.ts';
 export type {
@@ -27,6 +42,7 @@ export type { Runtime } from './runtime/runtime.ts';
 export type { SessionHandle } from './runtime/session-handle.ts';
 export type { SessionRun } from './runtime/session-run.ts';
 export type { SkillHandle, SkillRun, SkillRunOptions } from './runtime/skill-handle.ts';
+export type { Observation } from './session/host.ts';
 export {
   defineMiddleware,
   type Middleware,
@@ -40,7 +56,6 @@ export {
   type TurnVerdict,
   type TurnView,
 } from './session/middleware.ts';
-export type { Observation } from './session/session.ts';
 export { Thread } from './session/thread.ts';
 export { openLibrary } from './skills/library.ts';
 export type { Diagnostic, LibraryOptions, Skill, SkillLibrary, SkillLookup } from './skills/types.ts';

@@ -1,7 +1,8 @@
 import type { EventOf, StoredEvent } from '../core/events.ts';
 import { addUsage, noUsage, type Usage } from '../core/usage.ts';
-import type { Observation, TurnResult } from '../session/session.ts';
+import type { Observation } from '../session/host.ts';
 import { addCost } from '../session/thread.ts';
+import type { TurnResult } from '../session/turn-result.ts';
 import { statusText } from '../subagents/result-text.ts';
 
 /** A child session of a run. `usage` is its own: the children of it have entries of their own. */

@@ -1,7 +1,9 @@
 import { Budget, type Limits, type SetBy } from '../core/budget.ts';
 import { ReasonixError } from '../core/errors.ts';
 import { newCallId } from '../core/ids.ts';
-import type { Observation, Session, TurnInput } from '../session/session.ts';
+import type { Observation } from '../session/host.ts';
+import type { Session } from '../session/session.ts';
+import type { TurnInput } from '../session/turn-result.ts';
 import { renderInline } from '../skills/render.ts';
 import type { RunSkillInput } from '../tools/skill-service.ts';
 import type { SendOptions } from './options.ts';

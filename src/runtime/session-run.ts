@@ -1,4 +1,4 @@
-import type { Observation } from '../session/session.ts';
+import type { Observation } from '../session/host.ts';
 import type { RunResult } from './run-report.ts';
 
 /**

@@ -1,77 +1,18 @@
-import { type Budget, LimitReached } from '../core/budget.ts';
-import { describeError, isCancellation, ReasonixError } from '../core/errors.ts';
-import type { EventOf, SessionEvent, StoredEvent, TurnStatus } from '../core/events.ts';
-import type { ToolCall } from '../core/messages.ts';
+import type { Budget } from '../core/budget.ts';
+import { ReasonixError } from '../core/errors.ts';
+import type { EventOf, SessionEvent } from '../core/events.ts';
 import { prompt } from '../core/prompts.ts';
-import { addUsage, noUsage, type Usage } from '../core/usage.ts';
-import type { ModelDelta, ModelReply, ResolvedModel } from '../models/contract.ts';
-import type { Lease, SessionStore } from '../store/contract.ts';
+import { noUsage } from '../core/usage.ts';
+import type { ResolvedModel } from '../models/contract.ts';
+import type { Lease } from '../store/contract.ts';
 import type { Tool } from '../tools/define-tool.ts';
-import { openingOf } from './chain.ts';
-import type { LeaseKeeper } from './lease-keeper.ts';
-import { endAtLimit, loop, type TurnEnd } from './loop.ts';
-import type { Middleware, SessionInfo } from './middleware.ts';
+import type { SessionHost, SessionPlan } from './host.ts';
+import type { SessionInfo } from './middleware.ts';
+import { runTurn } from './run-turn.ts';
 import { prepare } from './setup.ts';
-import { addCost, type OpenTurn, Thread } from './thread.ts';
+import { Thread } from './thread.ts';
 import { Turn } from './turn.ts';
-
-/** What happens in a session, for whoever watches. Only `event` is part of the log. */
-export type Observation =
-  | { kind: 'event'; session: string; event: StoredEvent }
-  | { kind: 'delta'; session: string; delta: ModelDelta }
-  | { kind: 'progress'; session: string; call?: string | undefined; text: string };
-
-/** What every session of a runtime shares. */
-export interface SessionHost {
-  readonly store: SessionStore;
-  readonly leases: LeaseKeeper;
-  readonly chain: readonly Middleware[];
-  resolveModel(provider: string, model: string): Promise<ResolvedModel>;
-  observe(observation: Observation): void;
-}
-
-/** The making of a session, as whoever starts it wants it. */
-export interface SessionPlan {
-  info: SessionInfo;
-  /** First section of the system prompt; middleware adds its own after it. */
-  system: string;
-  tools: readonly Tool[];
-  /** Which of the tools, after middleware added theirs, the session may have. Default all. */
-  narrow?: ((names: string[]) => string[]) | undefined;
-  model: EventOf<'session.started'>['model'];
-  budget: EventOf<'session.started'>['budget'];
-  parent?: EventOf<'session.started'>['parent'];
-  permissions?: EventOf<'session.started'>['permissions'];
-  outputSchema?: EventOf<'session.started'>['outputSchema'];
-  forkedFrom?: EventOf<'session.started'>['forkedFrom'];
-  /** History that a fork starts with. */
-  history?: readonly SessionEvent[] | undefined;
-}
-
-export interface TurnInput {
-  origin: 'user' | 'task' | 'continuation';
-  content: string;
-  from?: { session: string; call: string } | undefined;
-  /** Events logged with the message, such as a skill that it loads. */
-  events?: readonly SessionEvent[] | undefined;
-  /** A call made by the host instead of the model; its answer is the turn's. */
-  hostCall?: ToolCall | undefined;
-}
-
-export interface TurnResult {
-  status: TurnStatus;
-  answer: string;
-  reason?: string | undefined;
-  limit?: EventOf<'turn.ended'>['limit'];
-  /** Model calls of this session in the turn. */
-  steps: number;
-  /** Own usage, and with that of all children. Costs are undefined when a price is unknown. */
-  usage: { own: Usage; total: Usage };
-  cost: { own: number | undefined; total: number | undefined };
-  /** Steps and children started, at all levels below. */
-  childSteps: number;
-  spawns: number;
-}
+import type { TurnInput, TurnResult } from './turn-result.ts';
 
 /**
  * One thread of messages with its log. A session is driven by one process at a time, the holder of
@@ -187,7 +128,10 @@ export class Session {
   /** Takes the lease, and takes in what another process has appended since the log was read. */
   async claim(): Promise<void> {
     if (this.#lease) return;
-    this.#lease = await this.host.leases.claim(this.id, (error) => this.#lost.abort(error));
+    this.#lease = await this.host.leases.claim(this.id, (error) => {
+      this.fatal ??= error;
+      this.#lost.abort(error);
+    });
     if (this.thread.lastSeq === 0) return;
     for (const event of await this.host.store.read(this.id, this.thread.lastSeq)) this.thread.apply(event);
   }
@@ -232,13 +176,13 @@ export class Session {
       await this.claim();
       const signal = AbortSignal.any([options.signal, this.#lost.signal]);
       if (this.thread.turn) {
-        const result = await this.#turn(new Turn(this, { ...options, signal }), true);
+        const result = await runTurn(this, new Turn(this, { ...options, signal }), true);
         if (!input || result.status === 'cancelled') return result;
       }
       if (!input)
         throw new ReasonixError('usage', `session ${this.id} has no unfinished turn`, { hint: 'give it a task' });
       await this.#begin(input);
-      return await this.#turn(new Turn(this, { ...options, signal }), false);
+      return await runTurn(this, new Turn(this, { ...options, signal }), false);
     } finally {
       this.#running = false;
       await this.#appending;
@@ -279,96 +223,6 @@ export class Session {
     }
     await this.append(begun);
   }
-
-  async #turn(turn: Turn, cut: boolean): Promise<TurnResult> {
-    let end: TurnEnd;
-    try {
-      end = this.thread.hostCall ? await this.#hostTurn(turn, cut) : await this.#modelTurn(turn, cut);
-    } catch (error) {
-      end = await this.#failed(turn, error);
-    }
-    const result = turnResult(end, this.thread.turn);
-    await this.append([{ type: 'turn.ended', ...end }]);
-    return result;
-  }
-
-  async #modelTurn(turn: Turn, cut: boolean): Promise<TurnEnd> {
-    try {
-      if (cut && !this.#hasNotBegun()) {
-        await turn.runCalls([...this.thread.openCalls.values()], true);
-        if (this.thread.turn?.limit) return await endAtLimit(turn, this.thread.turn.limit);
-        return await loop(turn, this.#unansweredReply());
-      }
-      const opening = await openingOf(this.host.chain, turn);
-      const notices = opening.notices.map(
-        (content): SessionEvent => ({ type: 'user.message', origin: 'notice', content }),
-      );
-      if (notices.length + opening.events.length > 0) await this.append([...opening.events, ...notices]);
-      return await loop(turn);
-    } catch (error) {
-      if (this.fatal) throw error;
-      if (LimitReached.isInstance(error, 'limit')) return await endAtLimit(turn, (error as LimitReached).hit);
-      const time = turn.timedOut ? turn.budget.exhausted() : undefined;
-      if (time) return await endAtLimit(turn, time);
-      throw error;
-    }
-  }
-
-  /** A turn that the host began with a call of its own: the call's answer is the turn's. */
-  async #hostTurn(turn: Turn, cut: boolean): Promise<TurnEnd> {
-    await turn.runCalls([...this.thread.openCalls.values()], cut);
-    if (turn.cancelled) throw turn.signal.reason;
-    const last = this.thread.messages.at(-1);
-    const content = last?.role === 'tool' ? last.content : '';
-    const child = this.thread.children.at(-1);
-    if (!child || (last?.role === 'tool' && last.isError && !content.includes(child.ref))) {
-      return { status: 'failed', answer: '', reason: content };
-    }
-    const { lastTurn } = Thread.fold(child.ref, await this.host.store.read(child.ref));
-    if (!lastTurn) return { status: 'failed', answer: '', reason: content };
-    const { type: _, ...end } = lastTurn;
-    return { status: end.status, answer: end.answer, reason: end.reason, limit: end.limit };
-  }
-
-  /** True when a turn was cut right after its message: nothing of it has been done. */
-  #hasNotBegun(): boolean {
-    return this.thread.turn?.seq === this.thread.lastSeq;
-  }
-
-  /** The model's last word, logged before the turn was cut. */
-  #unansweredReply(): ModelReply | undefined {
-    const last = this.thread.messages.at(-1);
-    if (last?.role !== 'assistant' || last.toolCalls.length > 0) return undefined;
-    return { ...last, usage: noUsage(), model: '', finishReason: 'stop' };
-  }
-
-  async #failed(turn: Turn, error: unknown): Promise<TurnEnd> {
-    if (this.#lost.signal.aborted) this.fatal ??= this.#lost.signal.reason;
-    if (this.fatal) throw this.fatal;
-    const answer = partialText(error) || (this.thread.turn?.lastText ?? '');
-    if (turn.cancelled || isCancellation(error)) {
-      await turn.closeCalls(prompt('stopped-call'));
-      return { status: 'cancelled', answer, reason: cancelReason(turn.signal) };
-    }
-    await turn.closeCalls(prompt('interrupted-call'));
-    return { status: 'failed', answer, reason: describeError(error) };
-  }
-}
-
-/** The result of a turn from how it ended and what was counted in it. */
-export function turnResult(end: TurnEnd, turn: OpenTurn | undefined): TurnResult {
-  const own = turn?.usage ?? noUsage();
-  return {
-    status: end.status,
-    answer: end.answer,
-    reason: end.reason,
-    limit: end.limit,
-    steps: turn?.steps ?? 0,
-    usage: { own, total: addUsage(own, turn?.childUsage ?? noUsage()) },
-    cost: { own: turn?.cost, total: addCost(turn?.cost, turn?.childCost) },
-    childSteps: turn?.childSteps ?? 0,
-    spawns: turn?.spawns ?? 0,
-  };
 }
 
 /** What other products call our tools; such calls are answered by the same code. */
@@ -391,15 +245,4 @@ function infoOf(thread: Pick<Thread, 'session' | 'started'>): SessionInfo {
     required: started.required ?? [],
     inherit: [],
   };
-}
-
-/** What a stream had brought before it broke for good. */
-function partialText(error: unknown): string {
-  const text = ReasonixError.isInstance(error) ? error.details.partialText : undefined;
-  return typeof text === 'string' ? text : '';
-}
-
-function cancelReason(signal: AbortSignal): string {
-  const { reason } = signal;
-  return reason instanceof Error && reason.name !== 'AbortError' ? reason.message : 'cancelled';
 }

@@ -1,8 +1,8 @@
 import type { EventOf } from '../core/events.ts';
 import { prompt } from '../core/prompts.ts';
 import { narrowTools, parseToolRules, type ToolRule } from '../core/tool-rules.ts';
+import type { SessionPlan } from '../session/host.ts';
 import type { SessionInfo } from '../session/middleware.ts';
-import type { SessionPlan } from '../session/session.ts';
 import { renderChildPrompt } from '../skills/render.ts';
 import type { Skill, SkillBody } from '../skills/types.ts';
 import type { Tool } from '../tools/define-tool.ts';

@@ -1,6 +1,6 @@
 import { prompt } from '../core/prompts.ts';
 import { totalTokens } from '../core/usage.ts';
-import type { TurnResult } from '../session/session.ts';
+import type { TurnResult } from '../session/turn-result.ts';
 
 /** What a parent gets of a child. */
 export interface ChildResult {

@@ -1,6 +1,6 @@
 import type { StoredEvent } from '../../core/events.ts';
 import { totalTokens } from '../../core/usage.ts';
-import type { Observation } from '../../session/session.ts';
+import type { Observation } from '../../session/host.ts';
 import { statusText } from '../../subagents/result-text.ts';
 import { callText, parseObject } from '../format.ts';
 

@@ -1,4 +1,4 @@
-import type { Observation } from '../../session/session.ts';
+import type { Observation } from '../../session/host.ts';
 import { callText, fullCount, plural, shortTime } from '../format.ts';
 import { printableLine } from '../terminal.ts';
 import type { Activity, ActivityTree } from './activity.ts';
@@ -44,8 +44,8 @@ function endOf({ status, steps, tokens, startedAt, endedAt }: Activity): string 
   return `${status}: ${plural(steps, 'step')}, ${fullCount(tokens)} tokens, ${shortTime((endedAt ?? startedAt) - startedAt)}`;
 }
 
-const nameOf = ({ skill, session }: Activity): string =>
-  skill === '' ? session : `${printableLine(skill)} ${session}`;
+const nameOf = ({ parent, skill, session }: Activity): string =>
+  parent ? `${printableLine(skill)} ${session}`.trim() : 'agent';
 
 function depthOf(activity: Activity): number {
   let depth = 0;

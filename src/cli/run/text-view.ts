@@ -1,7 +1,7 @@
 import type { StoredEvent } from '../../core/events.ts';
 import { totalTokens } from '../../core/usage.ts';
 import type { RunResult } from '../../runtime/run-report.ts';
-import type { Observation } from '../../session/session.ts';
+import type { Observation } from '../../session/host.ts';
 import { costText, fullCount, plural, shortTime } from '../format.ts';
 import { note } from '../output.ts';
 import { paintFor, printable, printableLine } from '../terminal.ts';

@@ -1,6 +1,6 @@
 import type { StoredEvent } from '../../core/events.ts';
 import type { RunResult } from '../../runtime/run-report.ts';
-import type { Observation } from '../../session/session.ts';
+import type { Observation } from '../../session/host.ts';
 import { jsonLine, note } from '../output.ts';
 
 /** What a run shows of itself. Observations begin before its session exists. */

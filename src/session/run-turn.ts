@@ -1,0 +1,95 @@
+import { LimitReached } from '../core/budget.ts';
+import { describeError, isCancellation, ReasonixError } from '../core/errors.ts';
+import type { SessionEvent } from '../core/events.ts';
+import { prompt } from '../core/prompts.ts';
+import { noUsage } from '../core/usage.ts';
+import type { ModelReply } from '../models/contract.ts';
+import { openingOf } from './chain.ts';
+import { endAtLimit, loop, type TurnEnd } from './loop.ts';
+import type { Session } from './session.ts';
+import { Thread } from './thread.ts';
+import type { Turn } from './turn.ts';
+import { type TurnResult, turnResult } from './turn-result.ts';
+
+/**
+ * Runs a turn that has begun and writes down how it ended. `cut` says that an earlier process began it.
+ * @throws whatever made an append fail: an end that cannot be logged has not happened.
+ */
+export async function runTurn(session: Session, turn: Turn, cut: boolean): Promise<TurnResult> {
+  let end: TurnEnd;
+  try {
+    end = session.thread.hostCall ? await hostTurn(session, turn, cut) : await modelTurn(session, turn, cut);
+  } catch (error) {
+    end = await failed(session, turn, error);
+  }
+  const result = turnResult(end, session.thread.turn);
+  await session.append([{ type: 'turn.ended', ...end }]);
+  return result;
+}
+
+async function modelTurn(session: Session, turn: Turn, cut: boolean): Promise<TurnEnd> {
+  const { thread, host } = session;
+  try {
+    // Cut right after its message, a turn has everything before it yet.
+    const hasBegun = thread.turn?.seq !== thread.lastSeq;
+    if (cut && hasBegun) {
+      await turn.runCalls([...thread.openCalls.values()], true);
+      if (thread.turn?.limit) return await endAtLimit(turn, thread.turn.limit);
+      return await loop(turn, unansweredReply(thread));
+    }
+    const { notices, events } = await openingOf(host.chain, turn);
+    const messages = notices.map((content): SessionEvent => ({ type: 'user.message', origin: 'notice', content }));
+    if (messages.length + events.length > 0) await session.append([...events, ...messages]);
+    return await loop(turn);
+  } catch (error) {
+    if (session.fatal) throw error;
+    if (LimitReached.isInstance(error, 'limit')) return await endAtLimit(turn, (error as LimitReached).hit);
+    const time = turn.timedOut ? turn.budget.exhausted() : undefined;
+    if (time) return await endAtLimit(turn, time);
+    throw error;
+  }
+}
+
+/** A turn that the host began with a call of its own: the call's answer is the turn's. */
+async function hostTurn({ thread, host }: Session, turn: Turn, cut: boolean): Promise<TurnEnd> {
+  await turn.runCalls([...thread.openCalls.values()], cut);
+  if (turn.cancelled) throw turn.signal.reason;
+  const last = thread.messages.at(-1);
+  const content = last?.role === 'tool' ? last.content : '';
+  const child = thread.children.at(-1);
+  if (!child || (last?.role === 'tool' && last.isError && !content.includes(child.ref))) {
+    return { status: 'failed', answer: '', reason: content };
+  }
+  const { lastTurn } = Thread.fold(child.ref, await host.store.read(child.ref));
+  if (!lastTurn) return { status: 'failed', answer: '', reason: content };
+  const { status, answer, reason, limit } = lastTurn;
+  return { status, answer, reason, limit };
+}
+
+/** The model's last word, logged before the turn was cut. */
+function unansweredReply(thread: Thread): ModelReply | undefined {
+  const last = thread.messages.at(-1);
+  if (last?.role !== 'assistant' || last.toolCalls.length > 0) return undefined;
+  return { ...last, usage: noUsage(), model: '', finishReason: 'stop' };
+}
+
+async function failed(session: Session, turn: Turn, error: unknown): Promise<TurnEnd> {
+  if (session.fatal) throw session.fatal;
+  const answer = partialText(error) || (session.thread.turn?.lastText ?? '');
+  if (turn.cancelled || isCancellation(error)) {
+    await turn.closeCalls(prompt('stopped-call'));
+    return { status: 'cancelled', answer, reason: cancelReason(turn.signal) };
+  }
+  await turn.closeCalls(prompt('interrupted-call'));
+  return { status: 'failed', answer, reason: describeError(error) };
+}
+
+/** What a stream had brought before it broke for good. */
+function partialText(error: unknown): string {
+  const text = ReasonixError.isInstance(error) ? error.details.partialText : undefined;
+  return typeof text === 'string' ? text : '';
+}
+
+function cancelReason({ reason }: AbortSignal): string {
+  return reason instanceof Error && reason.name !== 'AbortError' ? reason.message : 'cancelled';
+}

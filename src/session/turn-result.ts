@@ -1,0 +1,46 @@
+import type { EventOf, SessionEvent, TurnStatus } from '../core/events.ts';
+import type { ToolCall } from '../core/messages.ts';
+import { addUsage, noUsage, type Usage } from '../core/usage.ts';
+import type { TurnEnd } from './loop.ts';
+import { addCost, type OpenTurn } from './thread.ts';
+
+export interface TurnInput {
+  origin: 'user' | 'task' | 'continuation';
+  content: string;
+  from?: { session: string; call: string } | undefined;
+  /** Events logged with the message, such as a skill that it loads. */
+  events?: readonly SessionEvent[] | undefined;
+  /** A call made by the host instead of the model; its answer is the turn's. */
+  hostCall?: ToolCall | undefined;
+}
+
+export interface TurnResult {
+  status: TurnStatus;
+  answer: string;
+  reason?: string | undefined;
+  limit?: EventOf<'turn.ended'>['limit'];
+  /** Model calls of this session in the turn. */
+  steps: number;
+  /** Own usage, and with that of all children. Costs are undefined when a price is unknown. */
+  usage: { own: Usage; total: Usage };
+  cost: { own: number | undefined; total: number | undefined };
+  /** Steps and children started, at all levels below. */
+  childSteps: number;
+  spawns: number;
+}
+
+/** The result of a turn from how it ended and what was counted in it. */
+export function turnResult(end: TurnEnd, turn: OpenTurn | undefined): TurnResult {
+  const own = turn?.usage ?? noUsage();
+  return {
+    status: end.status,
+    answer: end.answer,
+    reason: end.reason,
+    limit: end.limit,
+    steps: turn?.steps ?? 0,
+    usage: { own, total: addUsage(own, turn?.childUsage ?? noUsage()) },
+    cost: { own: turn?.cost, total: addCost(turn?.cost, turn?.childCost) },
+    childSteps: turn?.childSteps ?? 0,
+    spawns: turn?.spawns ?? 0,
+  };
+}
