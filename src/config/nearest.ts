@@ -1,23 +1,5 @@
+import { editDistance } from '../core/edit-distance.ts';
 import { KEYS } from './keys.ts';
-
-/** Edits between two short texts: insert, delete, replace, swap of neighbours. */
-export function editDistance(left: string, right: string): number {
-  let before: number[] = [];
-  let previous = Array.from({ length: right.length + 1 }, (_, index) => index);
-  for (let row = 1; row <= left.length; row++) {
-    const current = [row];
-    for (let column = 1; column <= right.length; column++) {
-      const same = left[row - 1] === right[column - 1];
-      let best = Math.min(previous[column]! + 1, current[column - 1]! + 1, previous[column - 1]! + (same ? 0 : 1));
-      const swapped = left[row - 1] === right[column - 2] && left[row - 2] === right[column - 1];
-      if (swapped && row > 1 && column > 1) best = Math.min(best, before[column - 2]! + 1);
-      current.push(best);
-    }
-    before = previous;
-    previous = current;
-  }
-  return previous[right.length]!;
-}
 
 /** The candidate that `name` was probably meant to be. */
 export function nearest(name: string, candidates: Iterable<string>): string | undefined {

@@ -1,3 +1,5 @@
+import { editDistance } from '../core/edit-distance.ts';
+
 const LONGEST = 64;
 /** Beyond this a name is no name any more, and is not used at all. */
 const LONGEST_USABLE = 256;
@@ -87,23 +89,4 @@ function unlikeness(wanted: string, name: string, worst: number): number {
   if (contained) return gap / 8;
   if (gap > worst) return Number.POSITIVE_INFINITY;
   return editDistance(wanted, name);
-}
-
-/** Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`. */
-export function editDistance(a: string, b: string): number {
-  let beforeLast: number[] = [];
-  let last = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let row = 1; row <= a.length; row++) {
-    const current = [row];
-    for (let column = 1; column <= b.length; column++) {
-      const same = a[row - 1] === b[column - 1];
-      let cost = Math.min(last[column]! + 1, current[column - 1]! + 1, last[column - 1]! + (same ? 0 : 1));
-      const swapped = row > 1 && column > 1 && a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1];
-      if (swapped) cost = Math.min(cost, beforeLast[column - 2]! + 1);
-      current.push(cost);
-    }
-    beforeLast = last;
-    last = current;
-  }
-  return last[b.length]!;
 }
