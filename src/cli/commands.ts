@@ -38,6 +38,19 @@ export const skillSwitchFlags = {
   scope: { type: 'string', choices: ['project', 'user'], doc: 'whose configuration to change (default project)' },
   ...settingsFlags,
 } as const;
+export const skillTestFlags = {
+  case: { type: 'string', value: 'ID', many: true, doc: 'run this case only; may be given more than once' },
+  'no-baseline': { type: 'boolean', doc: 'do not run the cases without the skill too' },
+  out: { type: 'string', value: 'FOLDER', doc: 'write outputs, timing.json, grading.json and benchmark.json there' },
+  model: turnFlags.model,
+  'max-steps': { ...turnFlags['max-steps'], doc: 'model calls of each run at most' },
+  'max-cost': { ...turnFlags['max-cost'], doc: 'cost of each run at most; needs prices in the configuration' },
+  timeout: { ...turnFlags.timeout, doc: 'time of each run at most, such as 90s or 5m' },
+  allow: turnFlags.allow,
+  yes: turnFlags.yes,
+  ...jsonFlag,
+  ...settingsFlags,
+} as const;
 export const sessionListFlags = {
   all: { type: 'boolean', doc: 'of every folder, and sub-agents too' },
   limit: { type: 'integer', value: 'N', doc: 'show at most N sessions (default 50)' },
@@ -175,6 +188,18 @@ export const COMMANDS: readonly Command[] = [
     flags: onceFlags,
     examples: ['skill run explore "How are leases renewed?"'],
     load: async () => (await import('./commands/run.ts')).skillRun,
+  }),
+  command({
+    name: 'skill test',
+    summary: 'Run the cases of a skill, with it and without it, and grade the answers.',
+    details: [
+      'The cases are in evals/evals.json of the folder of the skill. Each run has a folder of its own and asks nobody: allow what it should write.',
+      'Exit codes: 0 every graded case passed, 1 one failed or none could be graded, 2 usage or configuration, 130 cancelled.',
+    ],
+    args: [{ name: 'NAME', kind: 'required' }],
+    flags: skillTestFlags,
+    examples: ['skill test release-notes', 'skill test release-notes --case 2 --no-baseline --yes'],
+    load: async () => (await import('./commands/skill-test.ts')).skillTest,
   }),
   command({
     name: 'session list',
