@@ -304,7 +304,7 @@ describe('start-up', () => {
       const text = readFileSync(join(folder, name), 'utf8');
       for (const [, clause, from] of text.matchAll(/^import (type )?[^;]*?'([^']+)';/gm)) {
         if (clause) continue;
-        expect(from, name).toMatch(/^(node:|\.\/|\.\.\/core\/(errors|text|prompts|tool-rules)\.ts$)/);
+        expect(from, name).toMatch(/^(node:|\.\/|\.\.\/core\/(errors|text|prompts|tool-rules|edit-distance)\.ts$)/);
       }
     }
   });

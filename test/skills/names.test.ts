@@ -1,12 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  compareCodePoints,
-  editDistance,
-  isOrdinaryName,
-  nearestNames,
-  sortedByCodePoint,
-} from '../../src/skills/names.ts';
+import { editDistance } from '../../src/core/edit-distance.ts';
+import { compareCodePoints, isOrdinaryName, nearestNames, sortedByCodePoint } from '../../src/skills/names.ts';
 
 describe('names', () => {
   it('measures edits, a swap of neighbours as one', () => {
