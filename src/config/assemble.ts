@@ -6,6 +6,9 @@ import { fixedKeys } from './keys.ts';
 import type { Assignment, Layer } from './layer.ts';
 import type { Problem } from './problems.ts';
 
+/** What one tier refuses no other tier allows again: a cloned project cannot lift its user's refusals. */
+const REFUSALS = ['permissions.deny', 'sandbox.forbid_read'] as const;
+
 type Section = { [name: string]: Section | ConfigValue };
 
 /** Folds the layers, highest first, into one configuration; every key from the highest layer that sets it. */
@@ -24,6 +27,12 @@ export function assemble(layers: readonly Layer[]): { config: Config; sources: M
   for (const key of ['skills.paths', 'skills.required.names']) {
     const added = layers.find((layer) => layer.additions.has(key))?.additions.get(key);
     if (added) append(root, sources, layers, key, added, added.value as string[]);
+  }
+  for (const key of REFUSALS) {
+    for (const layer of layers) {
+      const found = [...layer.values.values()].find((one) => joinKey(one.key) === key);
+      if (found) append(root, sources, layers, key, found, found.value as string[]);
+    }
   }
   for (const [skill, found] of decidedSwitches(layers)) {
     if (found.value === false) append(root, sources, layers, 'skills.disabled_skills', found, [skill]);

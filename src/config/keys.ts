@@ -172,14 +172,22 @@ export const KEYS = {
     doc: 'Rules that run without asking: "write_file", "shell(git *)", "mcp__docs__*".',
   },
   'permissions.ask': { type: 'list', default: [], doc: 'Rules that always ask.' },
-  'permissions.deny': { type: 'list', default: [], doc: 'Rules that are refused; they win over the others.' },
+  'permissions.deny': {
+    type: 'list',
+    default: [],
+    doc: 'Rules that are refused; they win over the others, and those of all tiers add up.',
+  },
 
   'sandbox.allow_write': {
     type: 'paths',
     default: [],
     doc: 'Folders outside the working folder that tools may write to.',
   },
-  'sandbox.forbid_read': { type: 'paths', default: [], doc: 'Files and folders that tools may not read.' },
+  'sandbox.forbid_read': {
+    type: 'paths',
+    default: [],
+    doc: 'Files and folders that tools may not read; those of all tiers add up.',
+  },
 
   'store.path': { type: 'path', doc: 'File that sessions are kept in; unset: in $REASONIX_HOME.' },
 } as const satisfies Record<ConfigKey, KeySpec>;

@@ -224,6 +224,14 @@ describe('B08', () => {
     expect(flagged.config.skills.paths).toEqual(['/project', join(folders.project, 'packs')]);
     expect(flagged.sources.get('skills.paths')).toMatchObject({ tier: 'environment', name: 'ADDITIONAL_SKILLS' });
   });
+
+  test('refusals of all tiers add up: no tier lifts what another one refuses', async () => {
+    folders.write('home/.reasonix/config.toml', '[permissions]\ndeny = ["shell(rm *)"]\n');
+    folders.write('project/reasonix.toml', '[permissions]\ndeny = []\n[sandbox]\nforbid_read = [".env"]\n');
+    const { config } = await folders.load({ overrides: ['permissions.deny=web_fetch'] });
+    expect(config.permissions.deny).toEqual(['web_fetch', 'shell(rm *)']);
+    expect(config.sandbox.forbid_read).toHaveLength(1);
+  });
 });
 
 describe('profiles', () => {
