@@ -17,21 +17,31 @@ const URL_CREDENTIALS = /([a-z][a-z0-9+.-]*:\/\/)[^/\s:@]+:[^/\s@]+@/gi;
 
 const MASK = '***';
 
+/** A shorter value would be masked in ordinary text. */
+const SHORTEST = 4;
+
 /**
  * Replaces keys, tokens and the credentials of URLs by `***`. `known` are values that are secret
  * whatever they look like. The same text always gives the same result, and masking it again changes nothing.
  */
 export function maskSecrets(text: string, known: readonly string[] = []): string {
-  let masked = text;
-  for (const secret of known) {
-    if (secret.length >= 4) masked = masked.replaceAll(secret, MASK);
-  }
-  masked = masked.replace(URL_CREDENTIALS, `$1${MASK}@`);
-  masked = masked.replace(
+  const labelled = text.replace(
     LABELLED,
     (_, label: string, separator: string, scheme = '') => label + separator + scheme + MASK,
   );
-  masked = masked.replace(BEARER, `$1 ${MASK}`);
+  return maskKeys(labelled, known);
+}
+
+/**
+ * Like `maskSecrets`, for texts such as source code, in which `password: string` is no secret: only
+ * known values, and what is a key by its shape.
+ */
+export function maskKeys(text: string, known: readonly string[] = []): string {
+  let masked = text;
+  for (const secret of known) {
+    if (secret.length >= SHORTEST) masked = masked.replaceAll(secret, MASK);
+  }
+  masked = masked.replace(URL_CREDENTIALS, `$1${MASK}@`).replace(BEARER, `$1 ${MASK}`);
   for (const shape of KEY_SHAPES) masked = masked.replace(shape, MASK);
   return masked;
 }

@@ -4,11 +4,14 @@ import { type ClippingOptions, clipping } from '../middleware/clipping.ts';
 import { lazySkills } from '../middleware/lazy-skills.ts';
 import { type PermissionOptions, permissions } from '../middleware/permissions.ts';
 import { projectInstructions } from '../middleware/project-instructions.ts';
+import { redaction } from '../middleware/redaction.ts';
 import { type RequiredSkillsOptions, requiredSkills } from '../middleware/required-skills.ts';
 import { type SkillListing, skillCatalog } from '../middleware/skill-catalog.ts';
 import type { Middleware } from '../session/middleware.ts';
 
 export interface ShippedOptions {
+  /** Values that are masked in everything a tool gives back. */
+  secrets: readonly string[];
   permissions: PermissionOptions;
   lazy: boolean;
   listing: SkillListing;
@@ -20,6 +23,7 @@ export interface ShippedOptions {
 /** The shipped chain, outermost first. The names are what `before` and `after` refer to. */
 export function shippedMiddleware(options: ShippedOptions): Middleware[] {
   return [
+    redaction(options.secrets),
     budgets(),
     permissions(options.permissions),
     projectInstructions(),

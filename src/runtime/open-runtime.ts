@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { resolve } from 'node:path';
 import { type LoadedConfig, loadConfig } from '../config/cascade.ts';
+import { isSecretName } from '../config/mask.ts';
 import { messageOf, ReasonixError } from '../core/errors.ts';
 import { inProcessSlots } from '../engines/in-process.ts';
 import type { Models } from '../models/contract.ts';
@@ -124,6 +125,7 @@ async function wire(options: RuntimeOptions, { config, folders }: LoadedConfig, 
   });
   const { lazy, list, required: requiredConfig } = config.skills;
   const chain = shippedMiddleware({
+    secrets: secretsOf(options.env ?? process.env),
     permissions: {
       ...config.permissions,
       allow: [...config.permissions.allow, ...(options.allow ?? [])],
@@ -176,6 +178,12 @@ async function wire(options: RuntimeOptions, { config, folders }: LoadedConfig, 
       if (!options.store) await store.close();
     },
   };
+}
+
+/** Values of variables that look like keys. A short one would be masked in ordinary text. */
+function secretsOf(env: Readonly<Record<string, string | undefined>>): string[] {
+  const values = Object.entries(env).flatMap(([name, value]) => (value && isSecretName(name) ? [value] : []));
+  return values.filter((value) => value.length >= 8);
 }
 
 async function modelsOf(

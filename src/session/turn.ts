@@ -219,10 +219,16 @@ export class Turn implements TurnView {
     if (tool.effects !== 'read') {
       await this.append([{ type: 'tool.started', call: call.id, name: tool.name, effects: tool.effects }]);
     }
-    const running = Promise.resolve(tool.execute(input, context));
-    // A child ends by itself when it is cancelled and must write that down; other tools get a grace.
-    const outcome = tool.effects === 'agent' ? await running : await raceStop(running, context.signal);
-    return typeof outcome === 'string' ? { content: outcome } : outcome;
+    try {
+      const running = Promise.resolve(tool.execute(input, context));
+      // A child ends by itself when it is cancelled and must write that down; other tools get a grace.
+      const outcome = tool.effects === 'agent' ? await running : await raceStop(running, context.signal);
+      return typeof outcome === 'string' ? { content: outcome } : outcome;
+    } catch (error) {
+      if (context.signal.aborted || isCancellation(error)) throw error;
+      // A failure is a result like any other to the chain: it is masked, clipped and watched alike.
+      return { content: describeError(error), isError: true };
+    }
   }
 }
 
