@@ -1,10 +1,11 @@
 import { type Command, command } from './command.ts';
 import { onceFlags, runFlags, turnFlags } from './run-flags.ts';
 import { jsonFlag, settingsFlags } from './settings-flags.ts';
+import { skillInstallFlags, skillRemoveFlags, skillUpdateFlags, skillVerifyFlags } from './skill-install/flags.ts';
 
 /** Groups of commands; each command of one is named `<group> <verb>`. */
 export const GROUPS: Readonly<Record<string, string>> = {
-  skill: 'List, search, show and write skills.',
+  skill: 'List, search, show, write, install and remove skills.',
   session: 'List, read, continue, export and remove sessions.',
   config: 'Read, explain and set the configuration.',
 };
@@ -31,6 +32,12 @@ export const skillNewFlags = {
     doc: "in the caller's session, or in one of its own (default inline)",
   },
   description: { type: 'string', value: 'TEXT', doc: 'one line that tells a model when to use it' },
+  ...jsonFlag,
+  ...settingsFlags,
+} as const;
+export const skillLintFlags = {
+  strict: { type: 'boolean', doc: 'only the rules of the Agent Skills specification, all of them errors' },
+  fix: { type: 'boolean', doc: 'repair the quoting of values, and names; bodies stay as they are' },
   ...jsonFlag,
   ...settingsFlags,
 } as const;
@@ -161,6 +168,62 @@ export const COMMANDS: readonly Command[] = [
       'skill new release-notes --run-as subagent --description "Write the notes of a release from its commits."',
     ],
     load: async () => (await import('./commands/skill-new.ts')).skillNew,
+  }),
+  command({
+    name: 'skill lint',
+    summary: 'Check skills: what is odd about them here, and what other programs would refuse.',
+    details: [
+      'PATH is the folder of a skill, a SKILL.md, a flat .md file, or a folder of skills. Without PATH: the skills of the project, the configured paths and the user.',
+      'Of more than 20 files only errors and warnings are shown; --json has the notes too.',
+      'Exit codes: 0 no errors, 1 errors (with --strict: any problem).',
+    ],
+    args: [{ name: 'PATH', kind: 'rest' }],
+    flags: skillLintFlags,
+    examples: ['skill lint', 'skill lint .claude/skills/review --strict', 'skill lint skills --fix'],
+    load: async () => (await import('./commands/skill-lint.ts')).skillLint,
+  }),
+  command({
+    name: 'skill install',
+    summary: 'Install skills from a folder, an archive, a repository or a package.',
+    details: [
+      'SOURCE is a folder; a .zip, .tar or .tar.gz, as a file or an https URL; a git URL (https, ssh, file) or owner/repo[/path][@ref] of GitHub; or npm:name[@range]. URL#path names a folder inside it. All skills of the source are installed, unless --skill chooses.',
+      'The plan is shown first: what goes where, its size, scripts, invisible characters, what it may do, and on an update what changes. Without --yes you are asked; where nobody can be asked, only the plan is printed and the exit code is 2. Links are never installed. What was installed is written to skills.lock.',
+    ],
+    args: [{ name: 'SOURCE', kind: 'required' }],
+    flags: skillInstallFlags,
+    examples: [
+      'skill install anthropics/skills/skills/pdf',
+      'skill install https://example.org/team-skills.git --ref v2 --skill release-notes --scope user',
+      'skill install ./skills.zip --yes',
+    ],
+    load: async () => (await import('./commands/skill-install.ts')).skillInstall,
+  }),
+  command({
+    name: 'skill update',
+    summary: 'Fetch installed skills again, show what changed, and install that.',
+    details: [
+      'Each comes from the source and the branch, tag or range that skills.lock names. Exit code 1 when some could not be fetched.',
+    ],
+    args: [{ name: 'NAME', kind: 'optional' }],
+    flags: skillUpdateFlags,
+    examples: ['skill update', 'skill update release-notes --yes'],
+    load: async () => (await import('./commands/skill-update.ts')).skillUpdate,
+  }),
+  command({
+    name: 'skill verify',
+    summary: 'Compare installed skills with skills.lock, file by file; exit code 1 when one differs.',
+    args: [],
+    flags: skillVerifyFlags,
+    examples: ['skill verify --scope project'],
+    load: async () => (await import('./commands/skill-verify.ts')).skillVerify,
+  }),
+  command({
+    name: 'skill remove',
+    summary: 'Remove a skill: its folder, file or link, and its entry in skills.lock.',
+    args: [{ name: 'NAME', kind: 'required' }],
+    flags: skillRemoveFlags,
+    examples: ['skill remove release-notes'],
+    load: async () => (await import('./commands/skill-remove.ts')).skillRemove,
   }),
   command({
     name: 'skill enable',

@@ -12,7 +12,13 @@ export async function main(words: readonly string[]): Promise<void> {
   const flags = separator < 0 ? words : words.slice(0, separator);
   if (flags.includes('--no-color')) switchColourOff();
   const firstWord = words.findIndex((word) => word !== '--no-color');
-  process.exitCode = await dispatch(firstWord < 0 ? [] : words.slice(firstWord));
+  // Much of what a run waits for keeps no process alive by itself: deadlines, other processes, an embedded model.
+  const alive = setInterval(() => {}, 2 ** 30);
+  try {
+    process.exitCode = await dispatch(firstWord < 0 ? [] : words.slice(firstWord));
+  } finally {
+    clearInterval(alive);
+  }
 }
 
 async function dispatch(words: readonly string[]): Promise<number> {

@@ -12,12 +12,15 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 export class Interrupt {
   readonly #controller = new AbortController();
   readonly #onFirst: () => void;
+  #signalled = false;
   readonly #onSignal = (signal: NodeJS.Signals) => {
-    if (!this.signal.aborted) this.#onFirst();
-    this.#interrupt(`stopped by ${signal}`);
+    if (this.#signalled) process.exit(EXIT.cancelled);
+    this.#signalled = true;
+    this.#onFirst();
+    this.#stop(`stopped by ${signal}`);
   };
   readonly #onPipe = (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE' && !this.signal.aborted) this.#interrupt('nobody reads the output any more');
+    if (error.code === 'EPIPE') this.#stop('nobody reads the output any more');
   };
 
   /** `onFirst` tells the user that the turn is being stopped; a reader that went away is told nothing. */
@@ -36,8 +39,8 @@ export class Interrupt {
     process.stdout.off('error', this.#onPipe);
   }
 
-  #interrupt(why: string): void {
-    if (this.signal.aborted) process.exit(EXIT.cancelled);
+  #stop(why: string): void {
+    if (this.signal.aborted) return;
     this.#controller.abort(new ReasonixError('cancelled', why));
     setTimeout(() => process.exit(EXIT.cancelled), PATIENCE).unref();
   }

@@ -1,0 +1,148 @@
+import { setImmediate as settled } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { ActivityTree } from '../../src/cli/run/activity.ts';
+import { progressLine } from '../../src/cli/run/plain-progress.ts';
+import { finalLines, treeLines } from '../../src/cli/run/tree-lines.ts';
+import { widthOf } from '../../src/cli/terminal.ts';
+import type { SessionEvent } from '../../src/core/events.ts';
+import { noUsage } from '../../src/core/usage.ts';
+import type { Observation } from '../../src/session/host.ts';
+
+const at = '2026-01-01T00:00:00.000Z';
+let seq = 0;
+const seen = (session: string, event: SessionEvent): Observation => ({
+  kind: 'event',
+  session,
+  event: { ...event, seq: ++seq, at },
+});
+
+const begun = (session: string, parent: string, skill: string): Observation =>
+  seen(session, {
+    type: 'session.started',
+    session,
+    kind: 'child',
+    root: 's_root',
+    parent: { session: parent, call: 'c' },
+    skill: { name: skill, hash: 'h', path: '/p' },
+    system: '',
+    tools: [],
+    model: { provider: 'p', name: 'm' },
+    budget: { steps: 9 },
+    depth: 1,
+    cwd: '/',
+  });
+const answered = (session: string, calls: [id: string, name: string, args: object][] = []): Observation =>
+  seen(session, {
+    type: 'assistant.message',
+    text: '',
+    toolCalls: calls.map(([id, name, args]) => ({ id, name, arguments: JSON.stringify(args) })),
+    usage: { ...noUsage(), input: 1000, output: 200 },
+    model: 'm',
+    finishReason: 'stop',
+  });
+const resulted = (session: string, call: string): Observation =>
+  seen(session, { type: 'tool.result', call, name: 't', content: '', isError: false });
+const ended = (session: string, status: 'completed' | 'failed' = 'completed'): Observation =>
+  seen(session, { type: 'turn.ended', status, answer: '' });
+
+const look = { columns: 100, rows: 20, paint: (_: string, text: string) => text, now: 5_000 };
+
+function observed(
+  observations: Observation[],
+  options: Partial<ConstructorParameters<typeof ActivityTree>[0]> = {},
+): ActivityTree {
+  const tree = new ActivityTree({ root: 's_root', now: () => 0, ...options });
+  for (const observation of observations) tree.observe(observation);
+  return tree;
+}
+
+describe('the tree of a run', () => {
+  test('shows who works for whom, on what, and what it used', () => {
+    const tree = observed([
+      answered('s_root', [
+        ['c1', 'run_skill', { name: 'research' }],
+        ['c2', 'run_skill', { name: 'research' }],
+      ]),
+      begun('sa_one', 's_root', 'research'),
+      begun('sa_two', 's_root', 'research'),
+      answered('sa_one', [['x', 'grep', { pattern: 'retry' }]]),
+      begun('sa_deep', 'sa_one', 'explore'),
+      ended('sa_two'),
+      resulted('s_root', 'c2'),
+    ]);
+    expect(treeLines(tree.root, look).map((line) => line.replace(/[⠋-⠿]/u, '*'))).toEqual([
+      '* agent · step 1 · run_skill research · ▰▱ 1/2 · 1.2k tokens · 5.0s',
+      '├─ * research sa_one · step 1/9 · grep retry · 1.2k tokens · 5.0s',
+      '│  └─ * explore sa_deep · step 1/9 · thinking · 5.0s',
+      '└─ ✓ research sa_two · completed · 0 steps · 0.0s',
+    ]);
+    expect(finalLines(tree.root, look)).toHaveLength(3);
+  });
+
+  test('keeps to columns and rows, and drops what has ended first', () => {
+    const children = Array.from({ length: 30 }, (_, index) => `sa_${index}`);
+    const tree = observed(children.map((id) => begun(id, 's_root', '长名字的技能')));
+    for (const id of children.slice(0, 20)) tree.observe(ended(id));
+    const lines = treeLines(tree.root, { ...look, columns: 40, rows: 12 });
+    expect(lines).toHaveLength(12);
+    for (const line of lines) expect(widthOf(line)).toBeLessThan(40);
+    expect(lines.join('\n')).toContain('sa_29');
+    expect(lines.join('\n')).not.toContain('✓');
+    expect(lines.at(-1)).toContain('20 more');
+  });
+
+  test('a continued child is named after the call that continues it', () => {
+    const tree = observed([
+      answered('s_root', [['c1', 'run_skill', { name: 'research', continue_from: 'sa_old' }]]),
+      seen('sa_old', {
+        type: 'user.message',
+        origin: 'continuation',
+        content: 'more',
+        from: { session: 's_root', call: 'c1' },
+      }),
+    ]);
+    expect(tree.root.children).toMatchObject([{ session: 'sa_old', skill: 'research' }]);
+  });
+
+  test('a child whose start nobody saw is asked for', async () => {
+    const known = {
+      sa_child: { parent: 's_root', skill: 'research' },
+      sa_deep: { parent: 'sa_child', skill: 'explore' },
+    };
+    const tree = observed([answered('sa_child'), answered('sa_deep')], {
+      identify: async (session) => known[session as keyof typeof known],
+    });
+    await settled();
+    expect(tree.root.children).toMatchObject([
+      { session: 'sa_child', skill: 'research', children: [{ session: 'sa_deep', skill: 'explore' }] },
+    ]);
+  });
+
+  test('names of authors cannot draw on the screen', () => {
+    const tree = observed([begun('sa_x', 's_root', 'a\u001b[2Jb\nc')]);
+    expect(treeLines(tree.root, look).join('')).not.toMatch(/[\u0000-\u001f]/);
+  });
+});
+
+test('without a terminal each event that matters is a line', () => {
+  const tree = new ActivityTree({ root: 's_root', now: () => 0 });
+  const lines = [
+    answered('s_root', [['c1', 'run_skill', { name: 'research' }]]),
+    begun('sa_one', 's_root', 'research'),
+    answered('sa_one', [['x', 'grep', { pattern: 'retry' }]]),
+    resulted('sa_one', 'x'),
+    ended('sa_one', 'failed'),
+    seen('s_root', { type: 'required.nudged', names: ['house-rules'], count: 1 }),
+    ended('s_root'),
+  ].flatMap((observation) => {
+    tree.observe(observation);
+    return progressLine(observation, tree) ?? [];
+  });
+  expect(lines).toEqual([
+    'agent: run_skill research',
+    '  research sa_one started',
+    '  research sa_one: grep retry',
+    '  research sa_one failed: 1 step, 1,200 tokens, 0.0s',
+    'agent: asked to load house-rules',
+  ]);
+});
