@@ -43,5 +43,4 @@ export const newReference = (): string => `sa_${timeSortableId()}`;
 /** An id for a tool call whose provider sent none, or sent one that the session has used already. */
 export const newCallId = (): string => `call_${timeSortableId()}`;
 
-export const isSessionId = (text: string): boolean => /^sa?_[0-9a-z]{4,64}$/i.test(text);
 export const isReference = (text: string): boolean => /^sa_[0-9a-z]{4,64}$/i.test(text);
