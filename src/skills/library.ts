@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { messageOf, ReasonixError } from '../core/errors.ts';
 import { type CacheEntry, HeaderCache, isUnchanged } from './cache.ts';
 import { contentHashOf, hashOf, quickHash } from './hash.ts';
+import { holdToLock } from './install/locked.ts';
 import { keepHeader, toSkill } from './kept-header.ts';
 import { compareCodePoints, foldName, nearestNames, normalName } from './names.ts';
 import { parseSkill } from './parse.ts';
@@ -123,8 +124,9 @@ class Library implements OpenedLibrary {
       const scan = scanRoot(root, { maxDepth, excluded });
       const files = sameFiles.leaveOut(scan.found);
       const read = await this.#readRoot(root, files);
-      definitions.push(...read.skills);
-      diagnostics.push(...scan.diagnostics, ...read.diagnostics);
+      const held = holdToLock(root, this.#options.reasonixHome, read.skills);
+      definitions.push(...held.skills);
+      diagnostics.push(...scan.diagnostics, ...read.diagnostics, ...held.diagnostics);
       reports.push({ path: root.path, scope: root.scope, status: scan.status, found: read.skills.length });
     }
     const resolved = resolveNames(definitions, this.#options.disabledSkills ?? []);

@@ -1,0 +1,207 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ReasonixError } from '../../core/errors.ts';
+import { compareCodePoints, foldName, nearestNames } from '../names.ts';
+import { type Discovered, discoverSkills, type SourceSkill } from './discover.ts';
+import type { LockEntry, LockedSkills } from './lock.ts';
+import { loadLock } from './lock-file.ts';
+import { type Download, openSource } from './open-source.ts';
+import type { InstallPlace } from './place.ts';
+import { type PlanContext, type PlannedSkill, planSkills } from './plan.ts';
+import { parseSource, type Source, sourceText } from './source.ts';
+import { applyChanges, type Change } from './transaction.ts';
+import type { SourceTree } from './tree.ts';
+
+export interface InstallContext {
+  place: InstallPlace;
+  signal: AbortSignal;
+  /** For archives on the network; without it none is fetched. */
+  download?: Download | undefined;
+  /** The skill that a name stands for today. */
+  current?: PlanContext['current'];
+  /** Also over skills that were not installed, or were edited since. Default false. */
+  force?: boolean | undefined;
+  /** Told what is being done, one short line each. */
+  progress?: ((text: string) => void) | undefined;
+}
+
+export interface InstallRequest {
+  /** As `parseSource` reads it. */
+  source: string;
+  /** Relative sources start here. */
+  cwd: string;
+  ref?: string | undefined;
+  /** Only these; all when there are none. */
+  skills?: readonly string[] | undefined;
+}
+
+/** What an installation would do. Nothing is written before it is applied. */
+export interface InstallPlan {
+  place: InstallPlace;
+  skills: PlannedSkill[];
+  /** Other skills of the source. */
+  others: string[];
+  /** What was left out of the source, and why. */
+  notes: string[];
+  /** Set for updates: locked skills that their sources no longer have, or that cannot be fetched. */
+  lost: { name: string; reason: string }[];
+}
+
+/**
+ * Fetches a source and says what would be installed from it.
+ * @throws ReasonixError `usage` for no source, `skill_not_found` without such skills, `skill_refused` when
+ * something must not be installed.
+ */
+export async function planInstall(request: InstallRequest, context: InstallContext): Promise<InstallPlan> {
+  const source = parseSource(request.source, { base: request.cwd, ref: request.ref });
+  const locked = await loadLock(context.place.folder);
+  return withSource(source, context, async (tree, { skills, notes }) => {
+    if (skills.length === 0) throw nothingFound(request.source, notes);
+    const chosen = choose(skills, request.skills ?? [], request.source);
+    const planned = await planSkills(tree, source, chosen, planContext(context, locked));
+    const names = new Set(chosen.map(({ name }) => name));
+    const others = skills.map(({ name }) => name).filter((name) => !names.has(name));
+    return { place: context.place, skills: planned, others: others.sort(compareCodePoints), notes, lost: [] };
+  });
+}
+
+/**
+ * Fetches the sources of installed skills again, of one or of all, and says what would change.
+ * @throws ReasonixError `skill_not_found` when `name` is not installed, `skill_refused` as for an installation.
+ */
+export async function planUpdate(name: string | undefined, context: InstallContext): Promise<InstallPlan> {
+  const locked = await loadLock(context.place.folder);
+  const wanted = name === undefined ? [...locked] : [...locked].filter(([each]) => each === name);
+  if (name !== undefined && wanted.length === 0) throw notInstalled(name, locked);
+  const plan: InstallPlan = { place: context.place, skills: [], others: [], notes: [], lost: [] };
+  for (const group of bySource(wanted)) {
+    const [, { source: written, ref }] = group[0]!;
+    try {
+      const source = parseSource(written, { base: context.place.base, ref: ref ?? undefined });
+      await withSource(source, context, async (tree, { skills, notes }) => {
+        const found: SourceSkill[] = [];
+        for (const [each, entry] of group) {
+          const skill = sameSkill(skills, each, entry);
+          if (skill === undefined) plan.lost.push({ name: each, reason: 'the source no longer has it' });
+          else found.push(skill);
+        }
+        plan.skills.push(...(await planSkills(tree, source, found, planContext(context, locked))));
+        plan.notes.push(...notes);
+      });
+    } catch (error) {
+      context.signal.throwIfAborted();
+      if (name !== undefined || !ReasonixError.isInstance(error)) throw error;
+      for (const [each] of group) plan.lost.push({ name: each, reason: error.message });
+    }
+  }
+  return plan;
+}
+
+/** Whether applying a plan would change anything, a revision in the lock included. */
+export async function isPending(plan: InstallPlan): Promise<boolean> {
+  if (plan.skills.some(({ action }) => action !== 'keep')) return true;
+  const locked = await loadLock(plan.place.folder);
+  return plan.skills.some(({ name, entry }) => {
+    const known = locked.get(name);
+    return (
+      known === undefined ||
+      known.revision !== entry.revision ||
+      known.source !== entry.source ||
+      known.ref !== entry.ref ||
+      known.path !== entry.path ||
+      known.from !== entry.from
+    );
+  });
+}
+
+/** Writes what was planned, all or nothing. @throws ReasonixError `skill_refused` when the place changed since. */
+export async function applyInstall(plan: InstallPlan, signal: AbortSignal): Promise<void> {
+  const changes = plan.skills.flatMap(({ path, action, expected, files, entry, leaves }): Change[] => [
+    ...(leaves === undefined ? [] : [leaves]),
+    ...(action === 'keep' ? [] : [{ path, expected, next: { files, content: entry.content } }]),
+  ]);
+  const next = (locked: LockedSkills): LockedSkills => {
+    const paths = new Set(plan.skills.map(({ path }) => path));
+    const kept = [...locked].filter(([, { path }]) => !paths.has(path));
+    return new Map([...kept, ...plan.skills.map(({ name, entry }) => [name, entry] as const)]);
+  };
+  await applyChanges(plan.place, changes, next, signal);
+}
+
+/** Fetched and looked through in a folder of its own, which is gone afterwards. */
+async function withSource<T>(
+  source: Source,
+  context: InstallContext,
+  use: (tree: SourceTree, found: Discovered) => Promise<T>,
+): Promise<T> {
+  const { signal, download, progress } = context;
+  const folder = await mkdtemp(join(tmpdir(), 'reasonix-install-'));
+  try {
+    signal.throwIfAborted();
+    progress?.(`${source.kind === 'folder' ? 'reading' : 'fetching'} ${sourceText(source, context.place.base)}`);
+    const tree = await openSource(source, { folder, signal, download });
+    signal.throwIfAborted();
+    const result = await use(tree, await discoverSkills(tree, folder));
+    signal.throwIfAborted();
+    return result;
+  } finally {
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+  }
+}
+
+const planContext = ({ place, force, current }: InstallContext, locked: LockedSkills): PlanContext => ({
+  place,
+  locked,
+  force: force ?? false,
+  current,
+});
+
+function choose(skills: readonly SourceSkill[], names: readonly string[], source: string): SourceSkill[] {
+  if (names.length === 0) return [...skills];
+  return names
+    .flatMap((name) => {
+      const exact = skills.filter((skill) => skill.name === name || skill.skill.name === name || skill.from === name);
+      const found = exact.length > 0 ? exact : skills.filter((skill) => foldName(skill.name) === foldName(name));
+      if (found.length > 0) return found;
+      const near = nearestNames(
+        name,
+        skills.map((skill) => skill.name),
+      );
+      throw new ReasonixError('skill_not_found', `${source} has no skill ${JSON.stringify(name)}`, {
+        hint: `it has ${skills.length}; the nearest: ${near.join(', ')}`,
+      });
+    })
+    .filter((skill, index, all) => all.indexOf(skill) === index);
+}
+
+/** The same place in the source, else the same name. */
+function sameSkill(skills: readonly SourceSkill[], name: string, entry: LockEntry): SourceSkill | undefined {
+  return (
+    skills.find((skill) => skill.from === entry.from && skill.name === name) ??
+    skills.find((skill) => skill.name === name)
+  );
+}
+
+function bySource(entries: readonly [string, LockEntry][]): [string, LockEntry][][] {
+  const groups = new Map<string, [string, LockEntry][]>();
+  for (const each of entries) {
+    const key = JSON.stringify([each[1].source, each[1].ref]);
+    groups.set(key, [...(groups.get(key) ?? []), each]);
+  }
+  return [...groups.values()];
+}
+
+function nothingFound(source: string, notes: readonly string[]): ReasonixError {
+  const more = notes.length > 0 ? ` (${notes.join('; ')})` : '';
+  return new ReasonixError('skill_not_found', `${source} has no skills${more}`, {
+    hint: 'a skill is a folder with a SKILL.md; name the folder they lie in: owner/repo/path or URL#path',
+  });
+}
+
+export function notInstalled(name: string, locked: LockedSkills): ReasonixError {
+  const near = nearestNames(name, locked.keys());
+  return new ReasonixError('skill_not_found', `the skill ${JSON.stringify(name)} was not installed`, {
+    hint: near.length > 0 ? `installed are, nearest first: ${near.join(', ')}` : 'see: reasonix skill list',
+  });
+}
