@@ -177,7 +177,7 @@ export const COMMANDS: readonly Command[] = [
       'Of more than 20 files only errors and warnings are shown; --json has the notes too.',
       'Exit codes: 0 no errors, 1 errors (with --strict: any problem).',
     ],
-    args: [{ name: 'PATH', kind: 'rest' }],
+    args: [{ name: 'PATH...', kind: 'rest' }],
     flags: skillLintFlags,
     examples: ['skill lint', 'skill lint .claude/skills/review --strict', 'skill lint skills --fix'],
     load: async () => (await import('./commands/skill-lint.ts')).skillLint,

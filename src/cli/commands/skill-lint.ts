@@ -51,9 +51,9 @@ function problemLines(problems: readonly LintProblem[], nameOf: (path: string) =
   for (const problem of problems) files.set(problem.path, [...(files.get(problem.path) ?? []), problem]);
   return [...files].flatMap(([path, own]) => [
     paint('bold', nameOf(path)),
-    ...own.map(({ line, severity, message, code }) => {
+    ...own.map(({ line, severity, message, code, fixable }) => {
       const place = padWidth(line === undefined ? '' : String(line), 5);
-      return `  ${place} ${paint(STYLES[severity], padWidth(severity, 7))} ${printableLine(message)}  ${paint('dim', code)}`;
+      return `  ${place} ${paint(STYLES[severity], padWidth(severity, 7))} ${printableLine(message)}  ${paint('dim', fixable ? `${code}, fixable` : code)}`;
     }),
   ]);
 }

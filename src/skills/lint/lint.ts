@@ -1,0 +1,164 @@
+import { readFile } from 'node:fs/promises';
+import { basename, dirname, resolve } from 'node:path';
+import { messageOf } from '../../core/errors.ts';
+import { type ParsedSkill, parseSkill } from '../parse.ts';
+import { resolveNames } from '../resolve.ts';
+import type { LibraryOptions } from '../types.ts';
+import { findingsOf } from './findings.ts';
+import { type Fix, planFix } from './fix.ts';
+import type { HeaderEdit } from './header-lines.ts';
+import { NamesInUse } from './names-in-use.ts';
+import type { Finding, LintProblem } from './problem.ts';
+import { replaceFile } from './replace-file.ts';
+import { strictFindings, strictFindingsOf } from './strict.ts';
+import { type LintTarget, type Targets, targetsOfLibrary, targetsOfPath } from './targets.ts';
+
+export interface LintOptions {
+  /** Where the library is: its skills are looked at when `paths` is empty, and relative paths start at its `cwd`. */
+  library: LibraryOptions;
+  paths?: readonly string[] | undefined;
+  /** Only the rules of the specification, all of them errors. */
+  strict?: boolean | undefined;
+  /** Repair quoting and names, then look. */
+  fix?: boolean | undefined;
+}
+
+export interface FixedFile {
+  path: string;
+  edits: HeaderEdit[];
+}
+
+export interface LintReport {
+  /** Skill files that were looked at. */
+  files: number;
+  /** File by file, in the order they were found; of one file by line, or in the specification's order. */
+  problems: LintProblem[];
+  fixed: FixedFile[];
+}
+
+const LARGEST_FILE = 8 * 1024 * 1024;
+
+/** Looks at skills and says what is odd about them. Never throws for what a file holds. */
+export async function lintSkills(options: LintOptions): Promise<LintReport> {
+  const { targets, problems } = await findTargets(options);
+  const files = await readTargets(targets, problems);
+  const report: LintReport = { files: files.length, problems, fixed: [] };
+  const collisions = options.strict ? new Map<string, Finding[]>() : nameCollisions(files);
+  const names = new NamesInUse(files.map(({ parsed }) => parsed));
+  for (const file of files) {
+    const { path } = file.target;
+    let plan = await planFix(file.bytes, file.target, names.optionsFor(file.parsed));
+    if (plan !== undefined) names.rename(file.parsed, await parseSkill(plan.bytes, file.target));
+    let bytes = file.bytes;
+    if (plan !== undefined && options.fix) {
+      const written = await write(file, plan, problems);
+      if (written) {
+        report.fixed.push({ path, edits: plan.edits });
+        bytes = plan.bytes;
+      }
+      plan = undefined;
+    }
+    const look = (content: Buffer): Promise<Finding[]> => findings(content, file, options.strict ?? false);
+    const found = [...(await look(bytes)), ...(collisions.get(file.target.file) ?? [])];
+    const left = plan === undefined ? found : await look(plan.bytes);
+    problems.push(...found.map((each) => ({ ...each, path, fixable: isGone(each, found, left) })));
+  }
+  return report;
+}
+
+interface Shown extends LintTarget {
+  /** As it was given or found: relative to nothing. */
+  path: string;
+}
+
+interface ReadFile {
+  target: Shown;
+  bytes: Buffer;
+  parsed: ParsedSkill;
+}
+
+async function findTargets({ library, paths = [], strict }: LintOptions): Promise<Targets & { targets: Shown[] }> {
+  const shown = (targets: readonly LintTarget[]): Shown[] => targets.map((each) => ({ ...each, path: each.file }));
+  if (paths.length === 0) {
+    const { targets, problems } = targetsOfLibrary(library);
+    return { targets: shown(targets), problems: strict ? [] : problems };
+  }
+  const all: Targets & { targets: Shown[] } = { targets: [], problems: [] };
+  const seen = new Set<string>();
+  for (const written of paths) {
+    const path = resolve(library.cwd, written);
+    const { targets, problems } = targetsOfPath(path);
+    const fresh = targets.filter(({ file }) => !seen.has(file));
+    for (const { file } of fresh) seen.add(file);
+    all.targets.push(...shown(fresh));
+    if (!strict) all.problems.push(...problems);
+    else if (targets.length === 0) {
+      const found = await strictFindings(path);
+      all.problems.push(...found.map((each) => ({ ...each, path, fixable: false })));
+    }
+  }
+  return all;
+}
+
+/** The files that are skills; those that cannot be read are problems. */
+async function readTargets(targets: readonly Shown[], problems: LintProblem[]): Promise<ReadFile[]> {
+  const files: ReadFile[] = [];
+  for (const target of targets) {
+    const fail = (code: string, message: string): void => {
+      problems.push({ severity: 'error', code, path: target.path, message, fixable: false });
+    };
+    let bytes: Buffer;
+    try {
+      bytes = await readFile(target.file);
+    } catch (error) {
+      fail('unreadable', `the file cannot be read (${messageOf(error)})`);
+      continue;
+    }
+    if (bytes.length > LARGEST_FILE) {
+      fail('too-large', `${bytes.length} bytes are more than ${LARGEST_FILE}: it is no skill here`);
+      continue;
+    }
+    const parsed = await parseSkill(bytes, target);
+    if (!target.needsKey || parsed.hasKnownKey) files.push({ target, bytes, parsed });
+  }
+  return files;
+}
+
+async function findings(bytes: Buffer, { target }: ReadFile, strict: boolean): Promise<Finding[]> {
+  if (!strict) return findingsOf(await parseSkill(bytes, target), bytes, target);
+  if (target.layout !== 'folder') return strictFindings(target.path);
+  const isOther = !/^(?:SKILL|skill)\.md$/.test(basename(target.file));
+  return isOther ? strictFindings(dirname(target.file)) : strictFindingsOf(bytes, basename(dirname(target.file)));
+}
+
+/** Skills of one root that have one name: only one of them can be run. */
+function nameCollisions(files: readonly ReadFile[]): Map<string, Finding[]> {
+  const skills = files.flatMap(({ parsed: { skill } }) => (skill === undefined ? [] : [skill]));
+  const found = new Map<string, Finding[]>();
+  for (const { file, diagnostics } of resolveNames(skills, []).skills) {
+    const collisions = diagnostics.filter(({ code }) => code === 'name-collision');
+    if (collisions.length > 0)
+      found.set(
+        file,
+        collisions.map(({ severity, code, message }) => ({ severity, code, message })),
+      );
+  }
+  return found;
+}
+
+async function write(file: ReadFile, plan: Fix, problems: LintProblem[]): Promise<boolean> {
+  try {
+    await replaceFile(file.target.file, file.bytes, plan.bytes);
+    return true;
+  } catch (error) {
+    const message = `it could not be repaired: ${messageOf(error)}`;
+    problems.push({ severity: 'error', code: 'fix-failed', path: file.target.path, message, fixable: false });
+    return false;
+  }
+}
+
+/** Whether a problem is not there any more afterwards, and no other of its kind in its place. */
+function isGone(problem: Finding, before: readonly Finding[], after: readonly Finding[]): boolean {
+  const ofKind = (findings: readonly Finding[]): number => findings.filter(({ code }) => code === problem.code).length;
+  return !after.some(({ message }) => message === problem.message) && ofKind(after) < ofKind(before);
+}
