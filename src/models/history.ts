@@ -47,13 +47,22 @@ export function argumentsObject(text: string): Record<string, unknown> {
 export function argumentsText(text: string): string {
   const value = parsed(text);
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-  return isObject ? text : JSON.stringify(argumentsObject(text));
+  return isObject && !LONE_ESCAPE.test(text) ? text : JSON.stringify(argumentsObject(text));
 }
+
+/** An escaped half of a surrogate pair: well-formed as text, but not any more once a server has read the JSON. */
+const LONE_ESCAPE = /\\ud[89ab][\da-f]{2}(?!\\ud[c-f][\da-f]{2})|(?<!\\ud[89ab][\da-f]{2})\\ud[c-f][\da-f]{2}/i;
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return LONE_ESCAPE.test(text) ? JSON.parse(text, (_, value: unknown) => withWholeTexts(value)) : JSON.parse(text);
   } catch {
     return undefined;
   }
+}
+
+function withWholeTexts(value: unknown): unknown {
+  if (typeof value === 'string') return wellFormed(value);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [wellFormed(key), part]));
 }

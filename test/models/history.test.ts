@@ -135,6 +135,9 @@ describe('arguments of a call', () => {
     ['"{\\"a\\":1}"', '{"a":1}', { a: 1 }],
     ['{broken', '{"input":"{broken"}', { input: '{broken' }],
     ['[1]', '{"input":"[1]"}', { input: '[1]' }],
+    ['{"a":"\\ud83c\\udfaf"}', '{"a":"\\ud83c\\udfaf"}', { a: '🎯' }],
+    ['{"a":["\\ud83c x"],"\\udfaf":1}', '{"a":["\ufffd x"],"\ufffd":1}', { a: ['\ufffd x'], '\ufffd': 1 }],
+    ['"{\\"a\\":\\"\\\\udfaf\\"}"', '{"a":"\ufffd"}', { a: '\ufffd' }],
   ])('%j is sent back as an object', (text, sent, object) => {
     expect(argumentsText(text)).toBe(sent);
     expect(argumentsObject(text)).toEqual(object);
