@@ -1,3 +1,5 @@
+import { availableParallelism } from 'node:os';
+import type PQueue from 'p-queue';
 import { messageOf } from '../core/errors.ts';
 import { pathMatches } from '../core/wildcard.ts';
 import { systemCode, ToolProblem } from './tool-problem.ts';
@@ -25,11 +27,21 @@ export interface RipgrepEnd {
 const MAX_RECORD = 64 * 1024;
 const MAX_STDERR = 4_000;
 
+/** It uses every core by itself. Beyond the files that a process may open, starting one more fails. */
+const MOST_AT_ONCE = Math.max(4, availableParallelism());
+
+let queue: Promise<PQueue> | undefined;
+
 /**
- * Runs ripgrep and hands over its records as they come.
+ * Runs ripgrep and hands over its records as they come; waits for its turn among all of this process.
  * @throws ToolProblem when the program is missing; the signal's reason when aborted.
  */
 export async function ripgrep(run: RipgrepRun): Promise<RipgrepEnd> {
+  queue ??= import('p-queue').then(({ default: Queue }) => new Queue({ concurrency: MOST_AT_ONCE }));
+  return (await queue).add(() => start(run), { signal: run.signal });
+}
+
+async function start(run: RipgrepRun): Promise<RipgrepEnd> {
   run.signal.throwIfAborted();
   const [{ execa }, program] = await Promise.all([import('execa'), findProgram()]);
   const child = execa(program, ['--no-config', ...run.args], {
