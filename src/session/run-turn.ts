@@ -21,6 +21,8 @@ export async function runTurn(session: Session, turn: Turn, cut: boolean): Promi
     end = session.thread.hostCall ? await hostTurn(session, turn, cut) : await modelTurn(session, turn, cut);
   } catch (error) {
     end = await failed(session, turn, error);
+  } finally {
+    turn.close();
   }
   const result = turnResult(end, session.thread.turn);
   await session.append([{ type: 'turn.ended', ...end }]);

@@ -1,7 +1,9 @@
 import type { Budget } from '../core/budget.ts';
 import { ReasonixError } from '../core/errors.ts';
 import type { EventOf, SessionEvent } from '../core/events.ts';
+import { linkSignals } from '../core/linked-signal.ts';
 import { prompt } from '../core/prompts.ts';
+import { wellFormed } from '../core/text.ts';
 import { noUsage } from '../core/usage.ts';
 import type { ResolvedModel } from '../models/contract.ts';
 import type { Lease } from '../store/contract.ts';
@@ -13,6 +15,9 @@ import { prepare } from './setup.ts';
 import { Thread } from './thread.ts';
 import { Turn } from './turn.ts';
 import type { TurnInput, TurnResult } from './turn-result.ts';
+
+/** Any long time, in milliseconds: that a timer runs is what counts. */
+const AWAKE_INTERVAL = 60_000;
 
 /**
  * One thread of messages with its log. A session is driven by one process at a time, the holder of
@@ -172,9 +177,12 @@ export class Session {
       });
     }
     this.#running = true;
+    const linked = linkSignals([options.signal, this.#lost.signal]);
+    // A tool or a model may wait for something that holds nothing open: the process must not end under it.
+    const awake = setInterval(() => {}, AWAKE_INTERVAL);
     try {
       await this.claim();
-      const signal = AbortSignal.any([options.signal, this.#lost.signal]);
+      const { signal } = linked;
       if (this.thread.turn) {
         const result = await runTurn(this, new Turn(this, { ...options, signal }), true);
         if (!input || result.status === 'cancelled') return result;
@@ -185,6 +193,8 @@ export class Session {
       return await runTurn(this, new Turn(this, { ...options, signal }), false);
     } finally {
       this.#running = false;
+      clearInterval(awake);
+      linked.unlink();
       await this.#appending;
       await this.release();
     }
@@ -209,7 +219,7 @@ export class Session {
 
   async #begin(input: TurnInput): Promise<void> {
     const { origin, content, from, hostCall, events = [] } = input;
-    const begun: SessionEvent[] = [...events, { type: 'user.message', origin, content, from }];
+    const begun: SessionEvent[] = [...events, { type: 'user.message', origin, content: wellFormed(content), from }];
     if (hostCall) {
       begun.push({
         type: 'assistant.message',

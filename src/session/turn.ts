@@ -3,9 +3,10 @@ import type { Budget, LimitHit } from '../core/budget.ts';
 import { describeError, isCancellation } from '../core/errors.ts';
 import type { EventOf, SessionEvent } from '../core/events.ts';
 import { newCallId } from '../core/ids.ts';
+import { type LinkedSignal, linkSignals } from '../core/linked-signal.ts';
 import type { ToolCall } from '../core/messages.ts';
 import { prompt } from '../core/prompts.ts';
-import { wellFormed } from '../core/text.ts';
+import { clipStart, wellFormed } from '../core/text.ts';
 import { costOf } from '../core/usage.ts';
 import type { ModelReply } from '../models/contract.ts';
 import type { Tool, ToolContext, ToolEffects, ToolOutcome } from '../tools/define-tool.ts';
@@ -21,6 +22,9 @@ const STOP_GRACE = 5_000;
 /** Time for the summing-up when the time limit itself was reached, in milliseconds. */
 const SUMMARY_GRACE = 20_000;
 
+/** Most characters of a text that says why a call was not run or how it failed. */
+const LONGEST_PROBLEM = 8_000;
+
 /** A call that is ready to run, or one that is answered without running anything. */
 type Prepared =
   | { kind: 'ready'; call: ToolCall; effects: ToolEffects; tool: Tool; input: unknown }
@@ -34,6 +38,7 @@ export class Turn implements TurnView {
   readonly signal: AbortSignal;
   readonly #session: Session;
   readonly #outer: AbortSignal;
+  readonly #linked: LinkedSignal;
   readonly #askChain: NextModel;
   readonly #toolChain: NextTool;
 
@@ -43,11 +48,8 @@ export class Turn implements TurnView {
     this.thread = session.thread;
     this.budget = options.budget;
     this.#outer = options.signal;
-    const remaining = this.budget.remainingTime();
-    this.signal =
-      remaining === undefined
-        ? options.signal
-        : AbortSignal.any([options.signal, AbortSignal.timeout(Math.max(0, Math.ceil(remaining)))]);
+    this.#linked = linkSignals([options.signal], this.budget.remainingTime());
+    this.signal = this.#linked.signal;
     const { chain } = session.host;
     this.#askChain = composeModel(chain, (call) =>
       call.model.client.generate(call.request, {
@@ -79,15 +81,16 @@ export class Turn implements TurnView {
       const content = prompt('limit-reached', { which: hit.which, limit: hit.limit });
       await this.append([{ type: 'user.message', origin: 'notice', content, limit: hit }]);
     }
-    const signal =
-      hit.which === 'time' ? AbortSignal.any([this.#outer, AbortSignal.timeout(SUMMARY_GRACE)]) : this.#outer;
+    const last = linkSignals([this.#outer], hit.which === 'time' ? SUMMARY_GRACE : undefined);
     try {
-      const reply = await this.#askChain(await this.#modelCall('none', signal, true));
+      const reply = await this.#askChain(await this.#modelCall('none', last.signal, true));
       const logged = await this.#log({ ...reply, toolCalls: [] });
       return logged.text.trim() === '' ? before : logged.text;
     } catch (error) {
       if (this.#session.fatal || this.#outer.aborted) throw error;
       return before;
+    } finally {
+      last.unlink();
     }
   }
 
@@ -114,6 +117,11 @@ export class Turn implements TurnView {
   async closeCalls(text: string): Promise<void> {
     const results = [...this.thread.openCalls.values()].map((call) => resultOf(call, { content: text, isError: true }));
     if (results.length > 0) await this.append(results);
+  }
+
+  /** Ends the turn's clock. */
+  close(): void {
+    this.#linked.unlink();
   }
 
   /** True when the turn ran out of time of its own, and nobody cancelled it. */
@@ -144,10 +152,12 @@ export class Turn implements TurnView {
 
   async #log(reply: ModelReply): Promise<ModelReply> {
     const model = await this.#session.model();
+    const taken = new Set<string>();
     const clean: ModelReply = {
       ...reply,
       text: wellFormed(reply.text),
-      toolCalls: reply.toolCalls.map((call) => this.#uniqueCall(call)),
+      ...(reply.reasoning === undefined ? {} : { reasoning: wellFormed(reply.reasoning) }),
+      toolCalls: reply.toolCalls.map((call) => this.#uniqueCall(call, taken)),
     };
     const event: EventOf<'assistant.message'> = { type: 'assistant.message', ...clean };
     const cost = costOf(reply.usage, model.price);
@@ -155,9 +165,12 @@ export class Turn implements TurnView {
     return clean;
   }
 
-  #uniqueCall(call: ToolCall): ToolCall {
-    const taken = call.id === '' || this.thread.callIds.has(call.id);
-    return { ...call, id: taken ? newCallId() : call.id, arguments: wellFormed(call.arguments) };
+  /** `taken` are the ids of the calls before it in the same reply: some servers give all of them one. */
+  #uniqueCall(call: ToolCall, taken: Set<string>): ToolCall {
+    const given = wellFormed(call.id);
+    const id = given === '' || taken.has(given) || this.thread.callIds.has(given) ? newCallId() : given;
+    taken.add(id);
+    return { id, name: wellFormed(call.name), arguments: wellFormed(call.arguments) };
   }
 
   #interrupted(call: ToolCall): Prepared | undefined {
@@ -176,7 +189,7 @@ export class Turn implements TurnView {
       kind: 'answered',
       call,
       effects: 'read',
-      outcome: { content, isError: true },
+      outcome: { content: shortened(content), isError: true },
     });
     const tool = this.#session.tool(call.name);
     if (!tool) {
@@ -210,7 +223,7 @@ export class Turn implements TurnView {
     } catch (error) {
       if (this.#session.fatal) throw error;
       const stopped = this.signal.aborted || isCancellation(error);
-      return { content: stopped ? prompt('stopped-call') : wellFormed(describeError(error)), isError: true };
+      return { content: stopped ? prompt('stopped-call') : shortened(describeError(error)), isError: true };
     }
   }
 
@@ -252,6 +265,10 @@ async function raceStop<T>(running: Promise<T>, signal: AbortSignal): Promise<T>
     settled.abort();
   }
 }
+
+/** A problem may repeat what the call was given, which may be megabytes, and no middleware sees it. */
+const shortened = (problem: string): string =>
+  problem.length <= LONGEST_PROBLEM ? problem : `${clipStart(problem, LONGEST_PROBLEM)} …`;
 
 function resultOf(call: ToolCall, outcome: ToolOutcome): EventOf<'tool.result'> {
   return {

@@ -111,6 +111,62 @@ describe('a turn', () => {
     expect(new Set(ids).size).toBe(2);
   });
 
+  it('tells calls of one reply apart that a server gave one id', async () => {
+    const calls = ['a', 'b', 'c'].map((id) => call('look', { id }, 'same'));
+    const bench = engine(({ messages }) => (messages.length === 1 ? { calls } : 'end'), noted([]));
+    await turn(await newSession(bench), 'go');
+    const results = bench.model.requests[1]?.messages.flatMap((message) => (message.role === 'tool' ? [message] : []));
+    expect(results?.map(({ content }) => content)).toEqual(['a done', 'b done', 'c done']);
+    expect(new Set(results?.map(({ callId }) => callId)).size).toBe(3);
+  });
+
+  it('logs only well-formed Unicode, whatever the model and the user write', async () => {
+    const half = '🎯'.slice(0, 1);
+    const bench = engine(
+      ({ messages }) =>
+        messages.length === 1
+          ? { text: `t${half}`, reasoning: `r${half}`, calls: [call(`look${half}`, { id: half }, `i${half}`)] }
+          : `end ${half}`,
+      noted([]),
+    );
+    const session = await newSession(bench);
+    expect((await turn(session, `go ${half}`)).answer).toBe('end \ufffd');
+    const texts = (await bench.store.read(session.id)).map((event) => JSON.stringify(event));
+    // As an escape inside the text of arguments it is well-formed here; the wires mend it.
+    expect(texts.filter((text) => /[^\\]\\ud83c/i.test(text))).toEqual([]);
+  });
+
+  it('repeats no megabytes in what it says about a call', async () => {
+    const long = 'n'.repeat(1_000_000);
+    const bench = engine(
+      ({ messages }) => (messages.length === 1 ? { calls: [call(long, {}), call('look', { [long]: 1 })] } : 'end'),
+      noted([]),
+    );
+    await turn(await newSession(bench), 'go');
+    const results = bench.model.requests[1]?.messages.flatMap((message) => (message.role === 'tool' ? [message] : []));
+    expect(results?.map(({ content }) => content.length < 10_000)).toEqual([true, true]);
+  });
+
+  it('runs many reads of one step without opening everything at once', async () => {
+    let [now, most] = [0, 0];
+    const slow = defineTool({
+      name: 'slow',
+      description: 'slow',
+      input: z.object({}),
+      effects: 'read',
+      execute: async () => {
+        most = Math.max(most, ++now);
+        await delay(2);
+        now--;
+        return 'ok';
+      },
+    });
+    const calls = Array.from({ length: 300 }, () => call('slow', {}));
+    const bench = engine(({ messages }) => (messages.length === 1 ? { calls } : 'end'), [slow]);
+    expect((await turn(await newSession(bench), 'go')).status).toBe('completed');
+    expect(most).toBe(32);
+  });
+
   it.each([
     ['reasoning only', { reasoning: 'hm' }],
     ['white space only', { text: ' \n' }],
