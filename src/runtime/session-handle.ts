@@ -32,7 +32,7 @@ export class SessionHandle {
    * Sends a message and runs the turn.
    * @example
    * const run = session.send('What does this repository do?');
-   * for await (const seen of run) if (seen.kind === 'delta') process.stdout.write(seen.delta.text ?? '');
+   * for await (const seen of run) if (seen.kind === 'event') console.log(seen.session, seen.event.type);
    * console.log((await run.result).answer);
    */
   send(text: string, options: SendOptions = {}): SessionRun {
