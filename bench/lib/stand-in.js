@@ -1,0 +1,167 @@
+// @ts-check
+/**
+ * A stand-in for an OpenAI-compatible server, run as a process of its own so that no contender pays
+ * for it. What it answers is decided by the model's name alone, and the name may end in a latency:
+ *
+ *   answer           one line of text
+ *   turn-50          49 steps with a call of `note`, then text
+ *   child-50ms       a call of `note`, then text, each after 50 ms
+ *   parent-200       200 delegating calls in one step, then text
+ *   search-20        20 calls of `search_skills`, then text
+ *
+ * It counts the results in a request instead of parsing it, and sends a stream in one piece.
+ */
+import { fork } from 'node:child_process';
+import { createServer } from 'node:http';
+import { fileURLToPath } from 'node:url';
+
+/** @typedef {{ model: string, bytes: number, at: number, body?: string }} Seen */
+/** @typedef {{ name: string, arguments: Record<string, unknown> }} Call */
+
+/** How each contender names the tool that starts a child, and what it takes. */
+/** @type {Record<string, (index: number) => Record<string, unknown>>} */
+const DELEGATES = {
+  run_skill: (index) => ({ name: 'worker', arguments: `task ${index}` }),
+  task: (index) => ({ description: `task ${index}`, subagent_type: 'worker' }),
+  delegate: (index) => ({ task: `task ${index}` }),
+};
+
+const PATTERNS = ['deploy', 'zebra review', 'number 77', 'incident report', 'no such words at all'];
+
+/**
+ * @param {string} model
+ * @param {string} body
+ * @returns {Call[]} none for the final text
+ */
+function callsFor(model, body) {
+  const [kind = '', count = '0'] = model.split('-');
+  const results = occurrences(body, '"role":"tool"');
+  if (kind === 'turn' && results < Number(count) - 1) return [note(results)];
+  if (kind === 'child' && results === 0) return [note(0)];
+  if (kind === 'search' && results < Number(count)) {
+    return [{ name: 'search_skills', arguments: { pattern: PATTERNS[results % PATTERNS.length] } }];
+  }
+  if (kind === 'parent' && results === 0) {
+    const [name, argumentsOf] = Object.entries(DELEGATES).find(([each]) => body.includes(`"name":"${each}"`)) ?? [];
+    if (!name || !argumentsOf) throw new Error('the request of a parent offers no tool to delegate with');
+    return Array.from({ length: Number(count) }, (_, index) => ({ name, arguments: argumentsOf(index) }));
+  }
+  return [];
+}
+
+/** @param {number} step */
+const note = (step) => ({ name: 'note', arguments: { text: `step ${step}` } });
+
+/**
+ * @param {string} text
+ * @param {string} part
+ */
+function occurrences(text, part) {
+  let count = 0;
+  for (let at = text.indexOf(part); at >= 0; at = text.indexOf(part, at + part.length)) count++;
+  return count;
+}
+
+const USAGE = { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 };
+let lastId = 0;
+
+/**
+ * @param {string} model
+ * @param {Call[]} calls
+ */
+function completion(model, calls) {
+  const toolCalls = calls.map(({ name, arguments: values }) => ({
+    id: `call_${++lastId}`,
+    type: 'function',
+    function: { name, arguments: JSON.stringify(values) },
+  }));
+  const message = calls.length > 0 ? { content: null, tool_calls: toolCalls } : { content: 'done' };
+  return {
+    head: { id: `chatcmpl-${++lastId}`, created: 1_700_000_000, model },
+    message: { role: 'assistant', ...message },
+    finish_reason: calls.length > 0 ? 'tool_calls' : 'stop',
+  };
+}
+
+/** @param {ReturnType<typeof completion>} answer */
+function asJson({ head, message, finish_reason }) {
+  const choices = [{ index: 0, message, finish_reason, logprobs: null }];
+  return JSON.stringify({ ...head, object: 'chat.completion', choices, usage: USAGE });
+}
+
+/** @param {ReturnType<typeof completion>} answer */
+function asStream({ head, message, finish_reason }) {
+  const chunk = (/** @type {object} */ rest) =>
+    `data: ${JSON.stringify({ ...head, object: 'chat.completion.chunk', ...rest })}\n\n`;
+  const delta = (/** @type {object} */ part, /** @type {string | null} */ reason = null) =>
+    chunk({ choices: [{ index: 0, delta: part, finish_reason: reason }] });
+  const calls = 'tool_calls' in message ? message.tool_calls : [];
+  const body = calls.map((call, index) => delta({ tool_calls: [{ index, ...call }] })).join('');
+  const text = 'tool_calls' in message ? '' : delta({ content: message.content });
+  return `${delta({ role: 'assistant', content: '' })}${text}${body}${delta({}, finish_reason)}${chunk({ choices: [], usage: USAGE })}data: [DONE]\n\n`;
+}
+
+function serve() {
+  /** @type {Seen[]} */
+  let seen = [];
+  let keepBodies = false;
+  const server = createServer((request, response) => {
+    /** @type {Buffer[]} */
+    const parts = [];
+    request.on('data', (part) => parts.push(part));
+    request.on('end', () => {
+      const bytes = Buffer.concat(parts);
+      const body = bytes.toString();
+      const model = /"model":"([^"]+)"/.exec(body)?.[1] ?? '';
+      const at = performance.timeOrigin + performance.now();
+      seen.push({ model, bytes: bytes.length, at, ...(keepBodies ? { body } : {}) });
+      const answer = () => {
+        const completed = completion(model, callsFor(model, body));
+        const stream = body.includes('"stream":true');
+        response.setHeader('content-type', stream ? 'text/event-stream' : 'application/json');
+        response.end(stream ? asStream(completed) : asJson(completed));
+      };
+      const latency = Number(/-(\d+)ms$/.exec(model)?.[1] ?? 0);
+      if (latency > 0) setTimeout(answer, latency);
+      else answer();
+    });
+  });
+  server.keepAliveTimeout = 60_000;
+  server.listen(0, '127.0.0.1', () => {
+    const address = server.address();
+    process.send?.({ port: typeof address === 'object' ? address?.port : undefined });
+  });
+  process.on('message', (/** @type {{ record?: boolean }} */ { record }) => {
+    process.send?.({ seen });
+    seen = [];
+    keepBodies = record ?? keepBodies;
+  });
+  process.on('disconnect', () => process.exit());
+}
+
+/** @typedef {Awaited<ReturnType<typeof startStandIn>>} StandIn */
+
+/** Starts the server's process. Its `take` gives the requests since the last one; `record` keeps whole bodies. */
+export async function startStandIn() {
+  const server = fork(fileURLToPath(import.meta.url), ['serve']);
+  /** @template T @returns {Promise<T>} */
+  const reply = () =>
+    new Promise((resolve) => server.once('message', (message) => resolve(/** @type {any} */ (message))));
+  /** @type {{ port: number }} */
+  const { port } = await reply();
+  /** @param {{ record?: boolean }} message */
+  const ask = async (message) => {
+    const answered = /** @type {Promise<{ seen: Seen[] }>} */ (reply());
+    server.send(message);
+    return (await answered).seen;
+  };
+  return {
+    baseUrl: `http://127.0.0.1:${port}/v1`,
+    /** @param {boolean} keep */
+    record: async (keep) => void (await ask({ record: keep })),
+    take: () => ask({}),
+    stop: () => void server.kill(),
+  };
+}
+
+if (process.argv[2] === 'serve' && process.argv[1] === fileURLToPath(import.meta.url)) serve();

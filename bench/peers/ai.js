@@ -1,0 +1,28 @@
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import { generateText, stepCountIs, tool } from 'ai';
+import { z } from 'zod';
+
+export async function open({ baseUrl }) {
+  const provider = createOpenAICompatible({ name: 'standin', baseURL: baseUrl });
+  async function ask(model, system, prompt, tools) {
+    const { text } = await generateText({ model: provider(model), system, prompt, tools, stopWhen: stepCountIs(1000) });
+    return text;
+  }
+  const note = (take) =>
+    tool({
+      description: 'Takes a note.',
+      inputSchema: z.object({ text: z.string() }),
+      execute: async ({ text }) => take(text),
+    });
+  return {
+    turn: (steps, take) => ask(`turn-${steps}`, 'You take notes.', 'Take notes.', { note: note(take) }),
+    children: (count, take) => {
+      const delegate = tool({
+        description: 'Hands a task to a worker.',
+        inputSchema: z.object({ task: z.string() }),
+        execute: ({ task }) => ask('child-50ms', 'Take one note, then answer.', task, { note: note(take) }),
+      });
+      return ask(`parent-${count}`, 'You take notes.', 'Take notes.', { delegate });
+    },
+  };
+}

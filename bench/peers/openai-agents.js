@@ -1,0 +1,33 @@
+import { Agent, OpenAIProvider, Runner, setTracingDisabled, tool } from '@openai/agents';
+import { z } from 'zod';
+
+export async function open({ baseUrl }) {
+  setTracingDisabled(true);
+  const modelProvider = new OpenAIProvider({ baseURL: baseUrl, apiKey: 'none', useResponses: false });
+  const runner = new Runner({ modelProvider, tracingDisabled: true });
+  async function ask(model, instructions, task, tools) {
+    const result = await runner.run(new Agent({ name: 'worker', instructions, model, tools }), task, {
+      maxTurns: 1000,
+    });
+    return result.finalOutput;
+  }
+  const note = (take) =>
+    tool({
+      name: 'note',
+      description: 'Takes a note.',
+      parameters: z.object({ text: z.string() }),
+      execute: async ({ text }) => take(text),
+    });
+  return {
+    turn: (steps, take) => ask(`turn-${steps}`, 'You take notes.', 'Take notes.', [note(take)]),
+    children: (count, take) => {
+      const delegate = tool({
+        name: 'delegate',
+        description: 'Hands a task to a worker.',
+        parameters: z.object({ task: z.string() }),
+        execute: ({ task }) => ask('child-50ms', 'Take one note, then answer.', task, [note(take)]),
+      });
+      return ask(`parent-${count}`, 'You take notes.', 'Take notes.', [delegate]);
+    },
+  };
+}

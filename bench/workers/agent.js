@@ -1,0 +1,53 @@
+// @ts-check
+/** A contender in a process of its own: opens one adapter and runs what the harness asks for. */
+
+/**
+ * @typedef {object} Contender
+ * @property {(steps: number, note: (text: string) => string) => Promise<string>} turn
+ * @property {(count: number, note: (text: string) => string) => Promise<string>} children
+ * @property {() => Promise<void>} [close]
+ */
+/** @typedef {{ baseUrl: string, folder: string, stream: boolean }} ContenderOptions */
+/** @typedef {{ open(options: ContenderOptions): Promise<Contender>}} Adapter */
+/** @typedef {{ ms: number, times: number[] }} Sample */
+
+const [path = '', settings = '{}'] = process.argv.slice(2);
+/** @type {Adapter} */
+const adapter = await import(path);
+const contender = await adapter.open(JSON.parse(settings));
+
+/**
+ * @param {'turn' | 'children'} what
+ * @param {number} size
+ * @returns {Promise<Sample>}
+ */
+async function run(what, size) {
+  /** @type {number[]} */
+  const times = [];
+  const note = (/** @type {string} */ text) => {
+    times.push(performance.now());
+    return `noted: ${text}`;
+  };
+  const startedAt = performance.now();
+  const answer = await contender[what](size, note);
+  const ms = performance.now() - startedAt;
+  const expected = what === 'turn' ? size - 1 : size;
+  if (answer !== 'done' || times.length !== expected) {
+    throw new Error(`answered ${JSON.stringify(answer)} after ${times.length} of ${expected} calls`);
+  }
+  return { ms, times };
+}
+
+process.on('message', async (/** @type {{ what: 'turn' | 'children', size: number } | { close: true }} */ message) => {
+  if ('close' in message) {
+    await contender.close?.();
+    process.exit();
+  }
+  try {
+    process.send?.({ sample: await run(message.what, message.size) });
+  } catch (error) {
+    process.send?.({ problem: String(error instanceof Error ? error.stack : error) });
+  }
+});
+process.on('disconnect', () => process.exit());
+process.send?.({ ready: true });

@@ -1,0 +1,68 @@
+// @ts-check
+/** Ours, as a program would use it: a configuration file, the SQLite store, one tool and one skill of its own. */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { defineTool, openRuntime } from '../../dist/index.js';
+
+/**
+ * @param {string} baseUrl
+ * @param {string} folder
+ */
+export async function writeProject(baseUrl, folder) {
+  const config = `
+[[providers]]
+name = "standin"
+kind = "openai"
+base_url = "${baseUrl}"
+models = ["*"]
+
+[agent]
+subagent_model = "standin/child-50ms"
+max_concurrent = 200
+max_spawns = 1000
+child_max_steps = 1000
+
+[tools]
+enabled = ["note"]
+`;
+  const skill = '---\nname: worker\ndescription: Takes one note.\nrunAs: subagent\n---\nTake one note, then answer.\n';
+  await mkdir(join(folder, '.reasonix', 'skills', 'worker'), { recursive: true });
+  await writeFile(join(folder, '.reasonix', 'skills', 'worker', 'SKILL.md'), skill);
+  await writeFile(join(folder, 'reasonix.toml'), config);
+}
+
+/**
+ * @param {import('./agent.js').ContenderOptions} options
+ * @returns {Promise<import('./agent.js').Contender>}
+ */
+export async function open({ baseUrl, folder }) {
+  await writeProject(baseUrl, folder);
+  let take = (/** @type {string} */ text) => text;
+  const runtime = await openRuntime({
+    cwd: folder,
+    home: join(folder, 'home'),
+    env: {},
+    tools: [
+      defineTool({
+        name: 'note',
+        description: 'Takes a note.',
+        input: z.object({ text: z.string() }),
+        effects: 'read',
+        execute: async ({ text }) => take(text),
+      }),
+    ],
+  });
+  const send = async (/** @type {string} */ model, /** @type {typeof take} */ note) => {
+    take = note;
+    const session = await runtime.session({ model, system: 'You take notes.' });
+    const { answer, status, error } = await session.send('Take notes.').result;
+    if (status !== 'completed') throw new Error(`${status}: ${error}`);
+    return answer;
+  };
+  return {
+    turn: (steps, note) => send(`standin/turn-${steps}`, note),
+    children: (count, note) => send(`standin/parent-${count}`, note),
+    close: () => runtime.close(),
+  };
+}
