@@ -111,6 +111,9 @@ const CHECKS: Record<string, (snippet: Snippet, reader: Reader) => Promise<void>
       );
     }
   },
+  async json({ text }) {
+    expect(JSON.parse(text)).toBeTypeOf('object');
+  },
   async yaml({ page, text }) {
     expect(readScript(text, page).length).toBeGreaterThan(0);
   },
@@ -178,7 +181,9 @@ describe('README.md', () => {
     const rows = [...readPage('README.md').matchAll(/^\| .+ \| \[(test\/\S+)\]\(\1\) \| (.+) \|$/gm)];
     expect(rows.length).toBeGreaterThan(15);
     for (const [, file = '', name = ''] of rows) {
-      const titles = readFileSync(join(packageRoot, file), 'utf8').match(/\b(?:it|test)(?:\.[\w.]+)?\([\s\S]{0,200}/g);
+      const titles = readFileSync(join(packageRoot, file), 'utf8').match(
+        /\b(?:describe|it|test)(?:\.[\w.]+)?\([\s\S]{0,200}/g,
+      );
       const isThere = titles?.some((title) => title.toLowerCase().includes(name.toLowerCase()));
       expect(isThere, `${file} has no test named "${name}"`).toBe(true);
     }
