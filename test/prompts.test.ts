@@ -9,6 +9,7 @@ import { packageRoot, prompt } from '../src/core/prompts.ts';
  */
 const CAPS: Readonly<Record<string, number>> = {
   'already-loaded': 110,
+  'argument-hint': 30,
   'arguments-line': 30,
   'arguments-too-long': 60,
   'base-folder': 30,

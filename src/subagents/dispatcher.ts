@@ -1,6 +1,7 @@
 import { describeError, ReasonixError } from '../core/errors.ts';
 import type { EventOf } from '../core/events.ts';
 import { prompt } from '../core/prompts.ts';
+import { shortDescription } from '../skills/catalog.ts';
 import { createSkill } from '../skills/create.ts';
 import { neutralise } from '../skills/neutralise.ts';
 import { renderAlreadyLoaded, renderForReading, renderInline } from '../skills/render.ts';
@@ -126,7 +127,7 @@ export class Dispatcher implements SkillService {
     const { continue_from: continueFrom, fork_from: forkFrom, inputs_from: inputsFrom } = input;
     if (continueFrom && forkFrom) throw refused('continue-or-fork', { name: skill.name });
     const task = input.arguments?.trim() ?? '';
-    if (task === '') throw refused('no-task', { name: skill.name });
+    if (task === '') throw refused('no-task', { name: skill.name }, takes(skill));
     const body = await (await this.#options.library(parent.session.info.cwd)).load(skill);
     const { call, signal, recovering } = context;
     const request = { parent, call, skill, body, task, continueFrom, forkFrom, inputsFrom, signal, recovering };
@@ -154,8 +155,14 @@ const loadedEvent = (skill: Skill, hash: string): EventOf<'skill.loaded'> => ({
   via: 'run_skill',
 });
 
-function refused(name: string, slots: Record<string, string>): ReasonixError {
-  return new ReasonixError('skill_refused', prompt(name, slots));
+/** What its author says it takes. */
+function takes({ argumentHint, argumentNames }: Skill): string | undefined {
+  const hint = shortDescription(argumentHint ?? argumentNames.join(' '));
+  return hint === '' ? undefined : prompt('argument-hint', { hint });
+}
+
+function refused(name: string, slots: Record<string, string>, hint?: string): ReasonixError {
+  return new ReasonixError('skill_refused', prompt(name, slots), { hint });
 }
 
 function unknownText(name: string, { nearest, total }: { nearest: readonly string[]; total: number }): string {
