@@ -3,6 +3,7 @@ import type { Handler } from '../command.ts';
 import { EXIT } from '../failure.ts';
 import { plural } from '../format.ts';
 import { note, print, printJson } from '../output.ts';
+import { canAsk } from '../run/approve.ts';
 import { loadSettings, workingFolder } from '../settings.ts';
 import { confirmed, contextFor, interruptible, placeOf } from '../skill-install/context.ts';
 import type { skillInstallFlags } from '../skill-install/flags.ts';
@@ -36,8 +37,10 @@ export async function applyWhenConfirmed(
     return verb === 'install' ? all[0] : { applied, plans: all };
   };
   if (!flags.json) {
-    const paint = paintFor(process.stderr);
-    for (const plan of plans) for (const line of planLines(plan, paint)) note(line);
+    // where nobody is asked and nothing done, the plan is what the command was for
+    const isData = !flags.yes && !canAsk();
+    const paint = paintFor(isData ? process.stdout : process.stderr);
+    for (const plan of plans) for (const line of planLines(plan, paint)) (isData ? print : note)(line);
   }
   let isYes: boolean;
   try {

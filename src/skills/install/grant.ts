@@ -36,6 +36,8 @@ export function heldTo(skill: Skill, grant: Grant): Skill {
   }
   return {
     ...skill,
+    // inline it would have all that its caller has
+    runAs: grant.run_as === 'subagent' ? 'subagent' : skill.runAs,
     allowedTools: bothAllow(skill.allowedTools, granted),
     disallowedTools: [...skill.disallowedTools, ...rulesOf(grant.disallowed_tools)],
     readOnly: skill.readOnly || grant.read_only,

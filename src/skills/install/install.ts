@@ -44,7 +44,7 @@ export interface InstallPlan {
   others: string[];
   /** What was left out of the source, and why. */
   notes: string[];
-  /** Set for updates: locked skills that their sources no longer have, or that cannot be fetched. */
+  /** Of an update: installed skills that stay as they are, and why. */
   lost: { name: string; reason: string }[];
 }
 
@@ -75,26 +75,33 @@ export async function planUpdate(name: string | undefined, context: InstallConte
   const wanted = name === undefined ? [...locked] : [...locked].filter(([each]) => each === name);
   if (name !== undefined && wanted.length === 0) throw notInstalled(name, locked);
   const plan: InstallPlan = { place: context.place, skills: [], others: [], notes: [], lost: [] };
-  for (const group of bySource(wanted)) {
-    const [, { source: written, ref }] = group[0]!;
+  /** One that fails does not keep the others from being updated, unless it is the one that was asked for. */
+  const attempt = async (names: readonly string[], work: () => Promise<PlannedSkill[]>): Promise<void> => {
     try {
-      const source = parseSource(written, { base: context.place.base, ref: ref ?? undefined });
-      await withSource(source, context, async (tree, { skills, notes }) => {
-        const found: SourceSkill[] = [];
-        for (const [each, entry] of group) {
-          const skill = sameSkill(skills, each, entry);
-          if (skill === undefined) plan.lost.push({ name: each, reason: 'the source no longer has it' });
-          else found.push(skill);
-        }
-        plan.skills.push(...(await planSkills(tree, source, found, planContext(context, locked))));
-        plan.notes.push(...notes);
-      });
+      plan.skills.push(...(await work()));
     } catch (error) {
       context.signal.throwIfAborted();
       if (name !== undefined || !ReasonixError.isInstance(error)) throw error;
-      for (const [each] of group) plan.lost.push({ name: each, reason: error.message });
+      plan.lost.push(...names.map((each) => ({ name: each, reason: error.message })));
     }
+  };
+  for (const group of bySource(wanted)) {
+    const [, { source: written, ref }] = group[0]!;
+    const names = group.map(([each]) => each);
+    await attempt(names, async () => {
+      const source = parseSource(written, { base: context.place.base, ref: ref ?? undefined });
+      return withSource(source, context, async (tree, { skills, notes }) => {
+        plan.notes.push(...notes);
+        for (const [each, entry] of group) {
+          const skill = sameSkill(skills, each, entry);
+          if (skill === undefined) plan.lost.push({ name: each, reason: 'the source no longer has it' });
+          else await attempt([each], () => planSkills(tree, source, [skill], planContext(context, locked)));
+        }
+        return [];
+      });
+    });
   }
+  plan.skills.sort((a, b) => compareCodePoints(a.name, b.name));
   return plan;
 }
 

@@ -233,18 +233,7 @@ async function planSkill(
     size: files.reduce((sum, { bytes }) => sum + bytes.length, 0),
     files,
     scripts: scriptsOf(files),
-    warnings: [
-      ...source.diagnostics
-        .filter(({ severity }) => severity !== 'info')
-        .map(({ line, severity, code, message }) => ({
-          path: source.skill.layout === 'folder' ? basename(source.file) : basename(entry.path),
-          line,
-          severity,
-          code,
-          message,
-        })),
-      ...warningsOf(files),
-    ],
+    warnings: [...oddities(source, entry), ...warningsOf(files)],
     grant: grantOf(source.skill),
     ...(was !== undefined && !sameGrant(was, entry) ? { grantBefore: bareGrant(was) } : {}),
     changes,
@@ -254,6 +243,15 @@ async function planSkill(
     expected: now.is === 'present' ? now.content : null,
     ...(older === undefined ? {} : { leaves: older }),
   };
+}
+
+/** What the parser found odd. That the folder has another name does not count where it will have the right one. */
+function oddities({ skill, file, name, diagnostics }: SourceSkill, entry: LockEntry): Warning[] {
+  const isNamed = basename(entry.path, '.md') === name;
+  const path = skill.layout === 'folder' ? basename(file) : basename(entry.path);
+  return diagnostics
+    .filter(({ severity, code }) => severity !== 'info' && !(code === 'name-differs' && isNamed))
+    .map(({ line, severity, code, message }) => ({ path, line, severity, code, message }));
 }
 
 /** Where the lock has the skill of this name, when that is another place. */

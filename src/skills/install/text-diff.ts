@@ -33,17 +33,15 @@ export async function diffOf(
     const old = changes.added.includes(path) ? '/dev/null' : path;
     const next = file === undefined ? '/dev/null' : path;
     const patch = createTwoFilesPatch(old, next, before, after, '', '', { context: 2, timeout: PATIENCE });
-    const all = patch
-      ?.split('\n')
-      .slice(1)
-      .filter((line, index, { length }) => line !== '' || index < length - 1) ?? [
-      `${path}: changed in too many places`,
-    ];
+    const all = patch === undefined ? [`${path}: changed in too many places`] : linesOf(patch);
     lines.push(...all.slice(0, MOST_OF_A_FILE));
     if (all.length > MOST_OF_A_FILE) lines.push(`… ${all.length - MOST_OF_A_FILE} more lines of ${path}`);
   }
   return lines;
 }
+
+/** Without the ruler at the start and the empty line at the end. */
+const linesOf = (patch: string): string[] => patch.replace(/^=+\n/, '').replace(/\n$/, '').split('\n');
 
 async function oldText(path: string): Promise<string | undefined> {
   const bytes = await readFile(path).catch(() => undefined);

@@ -1,0 +1,328 @@
+import { spawn } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { hashOf } from '../../src/skills/hash.ts';
+import { withFolderLock } from '../../src/skills/install/folder-lock.ts';
+import { applyInstall } from '../../src/skills/install/install.ts';
+import { applyRemoval, planRemoval, planRemovalOfInstalled } from '../../src/skills/install/remove.ts';
+import { recover } from '../../src/skills/install/transaction.ts';
+import { verifyInstalled } from '../../src/skills/install/verify.ts';
+import { namesOf } from './folder.ts';
+import { skillText } from './install-archives.ts';
+import { InstallFolder } from './install-place.ts';
+
+let folder: InstallFolder;
+beforeEach(() => {
+  folder = new InstallFolder();
+  folder.write('src/a/SKILL.md', skillText('a', 'runAs: subagent\nallowed-tools: Read, Grep\nmax-steps: 5'));
+  folder.write('src/a/scripts/run.sh', 'echo a\n');
+  folder.write('src/b/SKILL.md', skillText('b'));
+});
+afterEach(() => folder[Symbol.dispose]());
+
+const signal = new AbortController().signal;
+const inPlace = (path: string): string => join(folder.place.folder, path);
+
+describe('verifying', () => {
+  test.each<[string, () => void, object]>([
+    [
+      'a changed file',
+      () => writeFileSync(inPlace('skills/a/scripts/run.sh'), 'x'),
+      { status: 'changed', message: 'scripts/run.sh changed' },
+    ],
+    ['a new file', () => writeFileSync(inPlace('skills/a/x.py'), 'x'), { status: 'changed', message: 'x.py added' }],
+    [
+      'a missing file',
+      () => rmSync(inPlace('skills/a/scripts/run.sh')),
+      { status: 'changed', message: 'scripts/run.sh removed' },
+    ],
+    [
+      'a file that may be run now',
+      () => chmodSync(inPlace('skills/a/scripts/run.sh'), 0o755),
+      { status: 'changed', message: 'scripts/run.sh with another mode' },
+    ],
+    [
+      'a link in the place of a file',
+      () => {
+        rmSync(inPlace('skills/a/scripts/run.sh'));
+        symlinkSync('/etc/hostname', inPlace('skills/a/scripts/run.sh'));
+      },
+      { status: 'changed' },
+    ],
+    [
+      'a link in the place of the skill',
+      () => {
+        renameSync(inPlace('skills/a'), join(folder.path, 'moved'));
+        symlinkSync(join(folder.path, 'moved'), inPlace('skills/a'));
+      },
+      { status: 'foreign' },
+    ],
+    ['a skill that is gone', () => rmSync(inPlace('skills/a'), { recursive: true }), { status: 'missing' }],
+    [
+      'another understanding of what it may do',
+      () => {
+        const lock = JSON.parse(readFileSync(folder.lock, 'utf8'));
+        lock.skills.a.tools = ['read_file'];
+        writeFileSync(folder.lock, JSON.stringify(lock));
+      },
+      { status: 'grant' },
+    ],
+  ])('reports %s, and only that', async (_, damage, expected) => {
+    await folder.install('./src');
+    expect(await verifyInstalled(folder.place)).toMatchObject([{ status: 'ok' }, { status: 'ok' }]);
+    damage();
+    expect(await verifyInstalled(folder.place)).toMatchObject([
+      { name: 'a', ...expected },
+      { name: 'b', status: 'ok' },
+    ]);
+  });
+
+  test('does not mind what interpreters and systems strew about', async () => {
+    await folder.install('./src');
+    mkdirSync(inPlace('skills/a/__pycache__'));
+    writeFileSync(inPlace('skills/a/__pycache__/x.pyc'), 'x');
+    writeFileSync(inPlace('skills/a/.DS_Store'), 'x');
+    expect(await verifyInstalled(folder.place)).toMatchObject([{ status: 'ok' }, { status: 'ok' }]);
+  });
+});
+
+describe('an installed skill that was changed', () => {
+  test('is reported by the library, and may do no more than the one that was installed', async () => {
+    await folder.install('./src');
+    const before = await folder.open();
+    expect(before.diagnostics.filter(({ code }) => code === 'install-changed')).toEqual([]);
+    writeFileSync(inPlace('skills/a/SKILL.md'), skillText('a', 'allowed-tools: Read, Bash\nmax-steps: 50'));
+    const { skills, diagnostics } = await folder.open();
+    expect(diagnostics.filter(({ code }) => code === 'install-changed')).toMatchObject([
+      { skill: 'a', severity: 'warning' },
+    ]);
+    expect(skills[0]).toMatchObject({
+      runAs: 'subagent',
+      allowedTools: [{ tool: 'read_file' }],
+      limits: { maxSteps: 5 },
+    });
+  });
+
+  test('without its restrictions keeps those that were shown', async () => {
+    await folder.install('./src');
+    writeFileSync(inPlace('skills/a/SKILL.md'), skillText('a'));
+    const { skills } = await folder.open();
+    expect(skills[0]!.allowedTools).toEqual([{ tool: 'read_file' }, { tool: 'grep' }]);
+  });
+
+  test('that was made narrower is narrower', async () => {
+    await folder.install('./src');
+    writeFileSync(inPlace('skills/b/SKILL.md'), skillText('b', 'allowed-tools: Read\nread-only: true'));
+    const { skills } = await folder.open();
+    expect(skills[1]).toMatchObject({ allowedTools: [{ tool: 'read_file' }], readOnly: true });
+  });
+});
+
+describe('the lock', () => {
+  test('is the same on every machine, whatever the order of installing', async () => {
+    await folder.install('./src', { skills: ['b'] });
+    await folder.install('./src', { skills: ['a'] });
+    const one = readFileSync(folder.lock, 'utf8');
+    rmSync(folder.place.folder, { recursive: true });
+    await folder.install('./src');
+    expect(readFileSync(folder.lock, 'utf8')).toBe(one);
+    expect(Object.keys(JSON.parse(one).skills)).toEqual(['a', 'b']);
+    expect(one).not.toMatch(/\d{4}-\d\d-\d\d|"at"/);
+  });
+
+  test.each([
+    ['no JSON', '{'],
+    ['a merge that was not finished', '<<<<<<< HEAD\n{}\n=======\n{}\n>>>>>>> x\n'],
+    ['a newer version', '{"version": 2, "skills": {}}'],
+    ['a path out of its folder', 'skills/../../../x'],
+    ['an absolute path', '/etc'],
+    ['a path into another folder', 'sessions/x'],
+    ['a path of two levels', 'skills/x/y'],
+  ])('with %s is refused by every command, and the library says so', async (_, text) => {
+    await folder.install('./src');
+    const lock = JSON.parse(readFileSync(folder.lock, 'utf8'));
+    if (!/[{<]/.test(text)) lock.skills.a.path = text;
+    writeFileSync(folder.lock, /[{<]/.test(text) ? text : JSON.stringify(lock));
+    await expect(verifyInstalled(folder.place)).rejects.toMatchObject({ code: 'config' });
+    await expect(folder.update()).rejects.toMatchObject({ code: 'config' });
+    await expect(planRemovalOfInstalled('a', folder.place)).rejects.toMatchObject({ code: 'config' });
+    const { skills, diagnostics } = await folder.open();
+    expect(skills).toHaveLength(2);
+    expect(diagnostics.some(({ code }) => code === 'lock-unreadable')).toBe(true);
+  });
+});
+
+describe('writing', () => {
+  test('fails as a whole when one place changed after the plan, and leaves nothing behind', async () => {
+    const plan = await folder.plan('./src');
+    folder.write('project/.reasonix/skills/b/SKILL.md', skillText('b'));
+    writeFileSync(inPlace('skills/b/SKILL.md'), 'mine');
+    await expect(applyInstall(plan, signal)).rejects.toThrow(/changed in the meantime/);
+    expect(folder.installed()).toEqual(['skills/b/SKILL.md']);
+    expect(folder.read('skills/b/SKILL.md')).toBe('mine');
+  });
+
+  test.skipIf(process.getuid?.() === 0)('to a folder that cannot be written leaves nothing behind', async () => {
+    chmodSync(folder.project, 0o555);
+    await expect(folder.install('./src')).rejects.toMatchObject({ code: 'skill_refused' });
+    chmodSync(folder.project, 0o755);
+    expect(existsSync(folder.place.folder)).toBe(false);
+  });
+
+  test('undoes an update when the lock cannot be written', async () => {
+    await folder.install('./src');
+    const before = readFileSync(folder.lock, 'utf8');
+    folder.write('src/a/SKILL.md', skillText('a', '', 'New.\n'));
+    const plan = await folder.plan('./src');
+    // a folder cannot be replaced by a file
+    const aside = join(folder.path, 'lock');
+    renameSync(folder.lock, aside);
+    mkdirSync(join(folder.lock, 'x'), { recursive: true });
+    await expect(applyInstall(plan, signal)).rejects.toThrow();
+    rmSync(folder.lock, { recursive: true });
+    renameSync(aside, folder.lock);
+    expect(readFileSync(folder.lock, 'utf8')).toBe(before);
+    expect(folder.installed()).toEqual([
+      'skills.lock',
+      'skills/a/SKILL.md',
+      'skills/a/scripts/run.sh',
+      'skills/b/SKILL.md',
+    ]);
+    expect((await verifyInstalled(folder.place)).every(({ status }) => status === 'ok')).toBe(true);
+  });
+
+  test('of two at once ends with both', async () => {
+    const plans = await Promise.all([folder.plan('./src', { skills: ['a'] }), folder.plan('./src', { skills: ['b'] })]);
+    await Promise.all(plans.map((plan) => applyInstall(plan, signal)));
+    expect(await verifyInstalled(folder.place)).toMatchObject([
+      { name: 'a', status: 'ok' },
+      { name: 'b', status: 'ok' },
+    ]);
+  });
+
+  /** As a process leaves it that was killed between two renames. */
+  async function killed(lockAfter: string): Promise<void> {
+    const id = '.install-0123456789ab';
+    mkdirSync(inPlace(`skills/${id}/0`), { recursive: true });
+    mkdirSync(inPlace(`skills/${id}/1/new`), { recursive: true });
+    renameSync(inPlace('skills/a'), inPlace(`skills/${id}/0/old`));
+    folder.write('project/.reasonix/skills/a/SKILL.md', 'new');
+    const { content } = (await import('../../src/skills/install/on-disk.ts').then(({ readInstalled }) =>
+      readInstalled(inPlace('skills/a')),
+    )) as { content: string };
+    const changes = [
+      { path: 'skills/a', work: '0', content, hadOld: true },
+      { path: 'skills/b', work: '1', content: 'x', hadOld: true },
+    ];
+    writeFileSync(inPlace(`${id}.json`), JSON.stringify({ lock: await hashOf(lockAfter), changes }));
+  }
+
+  test('that was killed half way is undone by the next one', async () => {
+    await folder.install('./src');
+    await killed('a lock that was never written');
+    await recover(folder.place);
+    expect(folder.installed()).toEqual([
+      'skills.lock',
+      'skills/a/SKILL.md',
+      'skills/a/scripts/run.sh',
+      'skills/b/SKILL.md',
+    ]);
+    expect((await verifyInstalled(folder.place)).every(({ status }) => status === 'ok')).toBe(true);
+  });
+
+  test('that was killed after the lock was written is finished by the next one', async () => {
+    await folder.install('./src');
+    await killed(readFileSync(folder.lock, 'utf8'));
+    await recover(folder.place);
+    expect(folder.read('skills/a/SKILL.md')).toBe('new');
+    expect(folder.installed()).toEqual(['skills.lock', 'skills/a/SKILL.md', 'skills/b/SKILL.md']);
+  });
+
+  test('ignores a journal that names other places', async () => {
+    await folder.install('./src');
+    const journal = { lock: 'x', changes: [{ path: 'skills/../../src', work: '0', content: null, hadOld: true }] };
+    writeFileSync(inPlace('.install-0123456789ab.json'), JSON.stringify(journal));
+    await recover(folder.place);
+    expect(existsSync(join(folder.path, 'src/a/SKILL.md'))).toBe(true);
+    expect(folder.installed()).not.toContain('.install-0123456789ab.json');
+  });
+});
+
+describe('the lock of the folder', () => {
+  const owner = (): string => inPlace('.skills.lock.owner');
+
+  test('of a process that is gone does not keep others out', async () => {
+    mkdirSync(folder.place.folder);
+    const child = spawn(process.execPath, ['-e', '']);
+    await new Promise((resolve) => child.once('exit', resolve));
+    writeFileSync(owner(), JSON.stringify({ pid: child.pid, host: hostname(), at: Date.now() }));
+    await folder.install('./src');
+    expect(existsSync(owner())).toBe(false);
+  });
+
+  test('lets one in at a time, and gives way to a stop', async () => {
+    mkdirSync(folder.place.folder);
+    let inside = 0;
+    let most = 0;
+    const work = async (): Promise<void> => {
+      most = Math.max(most, ++inside);
+      await new Promise((resolve) => setImmediate(resolve));
+      inside--;
+    };
+    await Promise.all(Array.from({ length: 5 }, () => withFolderLock(folder.place.folder, signal, work)));
+    expect(most).toBe(1);
+    const controller = new AbortController();
+    await withFolderLock(folder.place.folder, signal, async () => {
+      const waiting = withFolderLock(folder.place.folder, controller.signal, work);
+      controller.abort(new Error('stop'));
+      await expect(waiting).rejects.toThrow('stop');
+    });
+  });
+});
+
+describe('removing', () => {
+  test('takes the folder and the entry of the lock, and the last one takes the lock', async () => {
+    await folder.install('./src');
+    for (const name of ['a', 'b']) await applyRemoval((await planRemovalOfInstalled(name, folder.place))!, signal);
+    expect(folder.installed()).toEqual([]);
+    expect(await planRemovalOfInstalled('a', folder.place)).toBeUndefined();
+  });
+
+  test('takes a link, and leaves what it leads to', async () => {
+    await folder.install('./src');
+    const elsewhere = join(folder.path, 'elsewhere');
+    renameSync(inPlace('skills/a'), elsewhere);
+    symlinkSync(elsewhere, inPlace('skills/a'));
+    const removal = (await planRemovalOfInstalled('a', folder.place))!;
+    expect(removal).toMatchObject({ is: 'link', edited: true });
+    await applyRemoval(removal, signal);
+    expect(existsSync(join(elsewhere, 'SKILL.md'))).toBe(true);
+    expect(folder.installed()).toEqual(['skills.lock', 'skills/b/SKILL.md']);
+  });
+
+  test('of skills that were not installed stays below their root', async () => {
+    folder.write('builtin/x/SKILL.md', skillText('x'));
+    folder.write('real/inner/SKILL.md', skillText('inner'));
+    folder.write('one/SKILL.md', skillText('one'));
+    folder.write('project/.agents/skills/mine/SKILL.md', skillText('mine'));
+    symlinkSync(join(folder.path, 'real'), join(folder.project, '.agents/skills/group'));
+    const { skills } = await folder.open({ builtins: join(folder.path, 'builtin'), paths: [join(folder.path, 'one')] });
+    const skill = (name: string) => skills.find((each) => each.name === name)!;
+    await expect(planRemoval(skill('x'))).rejects.toThrow(/built in/);
+    await expect(planRemoval(skill('inner'))).rejects.toThrow(/behind the link/);
+    await expect(planRemoval(skill('one'))).rejects.toThrow(/all of it/);
+    await applyRemoval(await planRemoval(skill('mine')), signal);
+    expect(namesOf(await folder.open())).toEqual(['inner']);
+  });
+});
