@@ -1,10 +1,13 @@
-/** Shapes of keys that are known to be keys, wherever they stand. */
+/**
+ * Shapes of keys that are known to be keys, wherever they stand. Texts are megabytes of anything: no
+ * shape may begin anew inside what it has scanned in vain.
+ */
 const KEY_SHAPES: readonly RegExp[] = [
   /\b(?:sk|pk|rk|gsk|xai|r8|hf|fw|pplx|ghp|gho|ghu|ghs|ghr|glpat|npm|xox[abposr])[-_][A-Za-z0-9_-]{12,}/g,
   /\bgithub_pat_[A-Za-z0-9_]{20,}/g,
   /\bA(?:KIA|SIA)[A-Z0-9]{16}\b/g,
   /\bAIza[A-Za-z0-9_-]{30,}/g,
-  /\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{5,}/g,
+  /(?<![\w-])eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{5,}/g,
 ];
 
 /** Values that follow the name of a header or field that carries a secret. */
@@ -13,7 +16,8 @@ const LABELLED =
 
 const BEARER = /\b(Bearer|Basic)\s+[A-Za-z0-9._~+/=-]{8,}/g;
 
-const URL_CREDENTIALS = /([a-z][a-z0-9+.-]*:\/\/)[^/\s:@]+:[^/\s@]+@/gi;
+/** Not the whole scheme before it: looking for its start takes quadratic time on a long word. */
+const URL_CREDENTIALS = /([a-z0-9+.-]:\/\/)[^/\s:@]+:[^/\s@]+@/gi;
 
 const MASK = '***';
 
