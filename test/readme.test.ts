@@ -7,6 +7,7 @@ import { loadConfig } from '../src/config/cascade.ts';
 import { packageRoot } from '../src/core/prompts.ts';
 import { noUsage } from '../src/core/usage.ts';
 import { readScript } from '../src/models/scripted-file.ts';
+import { shippedMiddleware } from '../src/runtime/middleware-order.ts';
 import { turnResult } from '../src/session/turn-result.ts';
 import { KEY_RULES } from '../src/skills/keys.ts';
 import { parseSkill } from '../src/skills/parse.ts';
@@ -202,7 +203,7 @@ describe('README.md', () => {
   });
 });
 
-it('every ts block has sound types, as the built package declares them', { timeout: 60_000 }, () => {
+it('every ts block has sound types, as the built package declares them', { timeout: 120_000 }, () => {
   const reader = new Reader();
   const blocks = PAGES.flatMap(snippetsOf).filter(({ language }) => language === 'ts');
   const files = blocks.map(({ page, line, text }) => reader.write(`${page}-${line}.mts`, text));
@@ -221,6 +222,16 @@ it('every ts block has sound types, as the built package declares them', { timeo
   reader.remove();
   expect(blocks.length).toBeGreaterThan(4);
   expect(problems).toEqual([]);
+});
+
+it('docs/library.md lists the shipped middleware in its order', () => {
+  const [, list = ''] = /shipped ones, outermost first: (.*?)\. /.exec(readPage('docs/library.md')) ?? [];
+  const chain = (lazy: boolean) =>
+    shippedMiddleware({ lazy, required: {}, secrets: [], permissions: {}, listing: {}, clipping: {} } as never);
+  const [catalog, lazy] = [chain(false), chain(true)].map((members) => members.map(({ name }) => name));
+  const names = list.match(/(?<=`)[\w-]+(?=`)/g) ?? [];
+  expect(names.filter((name) => name !== 'lazy-skills')).toEqual(catalog);
+  expect(names.filter((name) => name !== 'skill-catalog')).toEqual(lazy);
 });
 
 it('docs/skills.md explains every key, and no other', () => {
