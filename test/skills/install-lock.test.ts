@@ -15,8 +15,10 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { hashOf } from '../../src/skills/hash.ts';
 import { withFolderLock } from '../../src/skills/install/folder-lock.ts';
 import { applyInstall } from '../../src/skills/install/install.ts';
+import type { LockEntry } from '../../src/skills/install/lock.ts';
+import type { PlannedSkill } from '../../src/skills/install/plan.ts';
 import { applyRemoval, planRemoval, planRemovalOfInstalled } from '../../src/skills/install/remove.ts';
-import { recover } from '../../src/skills/install/transaction.ts';
+import { applyChanges, recover } from '../../src/skills/install/transaction.ts';
 import { verifyInstalled } from '../../src/skills/install/verify.ts';
 import { namesOf } from './folder.ts';
 import { skillText } from './install-archives.ts';
@@ -180,26 +182,35 @@ describe('writing', () => {
     expect(existsSync(folder.place.folder)).toBe(false);
   });
 
-  test('undoes an update when the lock cannot be written', async () => {
-    await folder.install('./src');
+  test('undoes everything when it fails after files were replaced', async () => {
+    await folder.install('./src', { skills: ['a'] });
     const before = readFileSync(folder.lock, 'utf8');
     folder.write('src/a/SKILL.md', skillText('a', '', 'New.\n'));
-    const plan = await folder.plan('./src');
-    // a folder cannot be replaced by a file
-    const aside = join(folder.path, 'lock');
-    renameSync(folder.lock, aside);
-    mkdirSync(join(folder.lock, 'x'), { recursive: true });
-    await expect(applyInstall(plan, signal)).rejects.toThrow();
-    rmSync(folder.lock, { recursive: true });
-    renameSync(aside, folder.lock);
-    expect(readFileSync(folder.lock, 'utf8')).toBe(before);
-    expect(folder.installed()).toEqual([
-      'skills.lock',
-      'skills/a/SKILL.md',
-      'skills/a/scripts/run.sh',
-      'skills/b/SKILL.md',
+    const { skills } = await folder.plan('./src');
+    let reads = 0;
+    const [a, b] = skills as [PlannedSkill, PlannedSkill];
+    const failing = {
+      ...b.entry,
+      // the first time for the journal, the second time for the lock itself
+      get files(): Record<string, string> {
+        expect(folder.read('skills/a/SKILL.md').includes('New.')).toBe(++reads > 1);
+        if (reads > 1) throw new Error('no space left');
+        return b.entry.files;
+      },
+    };
+    const changes = [a, b].map(({ path, expected, files, entry }) => ({
+      path,
+      expected,
+      next: { files, content: entry.content },
+    }));
+    const lock = new Map<string, LockEntry>([
+      ['a', a.entry],
+      ['b', failing],
     ]);
-    expect((await verifyInstalled(folder.place)).every(({ status }) => status === 'ok')).toBe(true);
+    await expect(applyChanges(folder.place, changes, () => lock, signal)).rejects.toThrow(/no space left/);
+    expect(readFileSync(folder.lock, 'utf8')).toBe(before);
+    expect(folder.installed()).toEqual(['skills.lock', 'skills/a/SKILL.md', 'skills/a/scripts/run.sh']);
+    expect(await verifyInstalled(folder.place)).toMatchObject([{ name: 'a', status: 'ok' }]);
   });
 
   test('of two at once ends with both', async () => {
@@ -251,10 +262,11 @@ describe('writing', () => {
 
   test('ignores a journal that names other places', async () => {
     await folder.install('./src');
+    folder.write('project/.install-0123456789ab/0/old/x', 'moved');
     const journal = { lock: 'x', changes: [{ path: 'skills/../../src', work: '0', content: null, hadOld: true }] };
     writeFileSync(inPlace('.install-0123456789ab.json'), JSON.stringify(journal));
     await recover(folder.place);
-    expect(existsSync(join(folder.path, 'src/a/SKILL.md'))).toBe(true);
+    expect(existsSync(join(folder.project, 'src'))).toBe(false);
     expect(folder.installed()).not.toContain('.install-0123456789ab.json');
   });
 });

@@ -66,7 +66,7 @@ export async function applyWhenConfirmed(
   else {
     for (const { place, skills } of plans) {
       for (const { name, path, action } of skills) {
-        if (action !== 'keep') print(printableLine(`${name}  ${place.folder}/${path}`));
+        if (action !== 'keep') print(`${printableLine(name)}  ${printableLine(`${place.folder}/${path}`)}`);
       }
     }
   }
