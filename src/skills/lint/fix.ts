@@ -79,6 +79,7 @@ function* candidates(
 ): Generator<Candidate> {
   for (const field of parsed.fields) {
     if (field.unreadable) continue;
+    yield* narrowColon(field, lines);
     if (field.repaired) yield* repairs(field, parsed.fields, lines);
     else if (needsQuotes(field)) yield* quotesInPlace(field, lines);
     else if (field.cut) yield* quotesAroundAll(field, lines);
@@ -109,6 +110,18 @@ function* repairs(field: Field, fields: readonly Field[], lines: HeaderLines): G
   }
 }
 
+/** The colon of Chinese and Japanese keyboards ends no key for YAML. */
+function* narrowColon(field: Field, lines: HeaderLines): Generator<Candidate> {
+  const line = lines.at(field.line);
+  const match = /^([ \t]*["']?[\w.-]+["']?[ \t]*)\uFF1A[ \t]*(.*)$/.exec(line);
+  if (match === null) return;
+  yield {
+    field,
+    edit: { line: field.line, before: [line], after: [`${match[1]}: ${match[2]}`.trimEnd()] },
+    changes: [],
+  };
+}
+
 /** Lists and mappings of keys that mean nothing here stay as they are. */
 const isPlainText = (raw: string, below: readonly string[]): boolean =>
   !/^[[{|>]/.test(raw) && below.every((line) => /^[ \t]+(?!- )[^:]*$/.test(line) || line.trim() === '');
@@ -133,7 +146,7 @@ const SHORTEST_TAIL = 30;
 
 /** `Uses the ## heading format so that …` ends at the sign for YAML; whole sentences after it are no comment. */
 function* quotesAroundAll(field: Field, lines: HeaderLines): Generator<Candidate> {
-  if (keyOf(field.key) !== 'description') return;
+  if (keyOf(field.key) !== 'description' || field.value === '') return;
   const line = lines.at(field.line);
   const match = /^([^:]*:[ \t]+)(.*\S)[ \t]*$/.exec(line);
   const tail = / #+(.*)$/.exec(line)?.[1] ?? '';
@@ -155,20 +168,24 @@ function* names(
   const value = field?.value as string | undefined;
   const name = betterName(value, place);
   if (name === undefined || isTaken(name) || (value !== undefined && isCalled(value.trim()))) return;
-  const scalar = isTypedScalar({ raw: name, value: name }) || !/^[\p{L}\p{N}]/u.test(name) ? quotedScalar(name) : name;
   if (field === undefined) {
     const line = Math.min(...parsed.fields.map((each) => each.line));
     const indent = /^[ \t]*/.exec(lines.at(line))![0];
-    yield { field, edit: { line, before: [], after: [`${indent}name: ${scalar}`] }, changes: ['name'] };
+    yield { field, edit: { line, before: [], after: [`${indent}name: ${nameScalar(name)}`] }, changes: ['name'] };
     return;
   }
   const line = lines.at(field.line);
   const match = /^([ \t]*["']?[\w-]+["']?[ \t]*:)(?:[ \t]*)(.*?)([ \t]+#.*)?$/.exec(line);
   const whole = match !== null && (match[2]!.trim() === field.raw || field.raw === '');
   if (match === null || !whole) return;
-  const after = `${match[1]} ${scalar}${match[3] ?? ''}`;
+  const comment = match[3] ?? '';
+  // a plain value before a comment looks like one that was cut
+  const after = `${match[1]} ${comment === '' ? nameScalar(name) : quotedScalar(name)}${comment}`;
   yield { field, edit: { line: field.line, before: [line], after: [after] }, changes: ['name'] };
 }
+
+const nameScalar = (name: string): string =>
+  isTypedScalar({ raw: name, value: name }) || !/^[\p{L}\p{N}]/u.test(name) ? quotedScalar(name) : name;
 
 /** What changes with every byte, or says where the skill came from. */
 const INCIDENTAL: readonly (keyof Skill)[] = ['stamp', 'diagnostics', 'shadows'];

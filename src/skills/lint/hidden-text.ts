@@ -12,13 +12,17 @@ export interface HiddenText {
   decoded?: string | undefined;
 }
 
+/** A text with more of them is no text any more. */
+const MOST_FOUND = 20_000;
+
 const CANDIDATE =
   /\u034f|[\u17b4\u17b5]|[\u{e0000}-\u{e007f}]+|[\ufe00-\ufe0f\u{e0100}-\u{e01ef}]+|[\u200c\u200d]+|[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ufeff\uffa0\ufff9-\ufffb\u{1d173}-\u{1d17a}]/gu;
 
 /**
  * Finds invisible and steering characters. Honest uses pass: joiners and selectors of emoji, joiners in
  * scripts that need them, direction marks and isolates in lines that hold right-to-left text, break
- * points in scripts without blanks, soft hyphens inside words, flags made of tag characters.
+ * points in scripts without blanks, soft hyphens inside words, flags made of tag characters. Ends after
+ * 20,000.
  */
 export function findHiddenText(text: string): HiddenText[] {
   const found: HiddenText[] = [];
@@ -28,7 +32,9 @@ export function findHiddenText(text: string): HiddenText[] {
     const after = String.fromCodePoint(text.codePointAt(match.index + run.length) ?? 0x20);
     const judged = judge(run, before, after, () => lineAround(text, match.index));
     if (judged === undefined) continue;
-    found.push({ ...judged, offset: match.index, length: run.length, sign: nameOfSign(run) });
+    const { kind, decoded } = judged;
+    found.push({ kind, offset: match.index, length: run.length, sign: nameOfSign(run), decoded });
+    if (found.length === MOST_FOUND) break;
   }
   return found;
 }

@@ -19,21 +19,27 @@ export async function readStrictHeader(header: string): Promise<StrictHeader> {
 function refusedStyle(library: Yaml, header: string): Fault | undefined {
   const document = library.parseDocument(header, { schema: 'failsafe', logLevel: 'error', prettyErrors: false });
   let fault: Fault | undefined;
+  const texts: (readonly [number, number, number])[] = [];
+  const faultAt = (offset: number, reason: string): Fault => ({
+    line: header.slice(0, offset).split('\n').length,
+    reason,
+  });
   const refuse = (node: Node, reason: string): symbol => {
-    fault = { line: header.slice(0, node.range?.[0] ?? 0).split('\n').length, reason };
+    fault = faultAt(node.range?.[0] ?? 0, reason);
     return library.visit.BREAK;
   };
   library.visit(document as Document, {
     Alias: (_, node) => refuse(node, 'found a disallowed alias'),
     Node: (_, node) => {
       if ('anchor' in node && node.anchor !== undefined) return refuse(node, 'found a disallowed anchor');
-      if (node.tag !== undefined && !isOwnTag(node.tag)) return refuse(node, 'found a disallowed tag');
+      if (node.tag !== undefined) return refuse(node, 'found a disallowed tag');
       if (library.isCollection(node) && node.flow === true) {
         return refuse(node, 'found a disallowed flow collection: put quotes around text with brackets');
       }
       if (library.isScalar(node) && node.type === 'PLAIN' && String(node.source).includes('\t')) {
         return refuse(node, "found a tab in a plain value: character '\\t' cannot start any token");
       }
+      if (library.isScalar(node) && node.type !== 'PLAIN' && node.range) texts.push(node.range);
       if (library.isMap(node)) {
         const uneven = unevenMapping(library, header, node.items);
         if (uneven !== undefined) return refuse(uneven, 'found a mapping with inconsistent indentation');
@@ -41,11 +47,13 @@ function refusedStyle(library: Yaml, header: string): Fault | undefined {
       return undefined;
     },
   });
-  return fault;
+  if (fault !== undefined) return fault;
+  for (const { index } of header.matchAll(/^ *\t[ \t]*$/gm)) {
+    const inText = texts.some(([start, , end]) => index > start && index < end);
+    if (!inText) return faultAt(index, "found a line of blanks with a tab: character '\\t' cannot start any token");
+  }
+  return undefined;
 }
-
-/** What the library itself says of maps, lists and text. */
-const isOwnTag = (tag: string): boolean => /^tag:yaml\.org,2002:(?:map|seq|str)$/.test(tag);
 
 /** Mappings of one mapping must be indented alike. */
 function unevenMapping(library: Yaml, header: string, pairs: readonly { value: unknown }[]): Node | undefined {
