@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { COMMANDS } from '../../src/cli/commands.ts';
 import { packageRoot } from '../../src/core/prompts.ts';
 import { BUILTIN_TOOL_NAMES } from '../../src/core/tool-names.ts';
 import { keyOf } from '../../src/skills/keys.ts';
@@ -81,6 +82,13 @@ describe('built-in skills', () => {
       expect(text).toMatch(/\nArguments: a skill for changelogs\n<\/skill-pin>$/);
     },
   );
+
+  it.each(['create-skill', 'edit-skill'])('%s ends by running lint, or by asking for it', async (name) => {
+    const steps = (await bodyOf(name)).match(/^\d+\. .*$/gm) ?? [];
+    expect(steps.at(-1)).toMatch(/`reasonix skill lint PATH`.*`shell`|`shell`.*`reasonix skill lint PATH`/);
+    expect(steps.at(-1)).toMatch(/missing or refused, ask the user to run/);
+    expect(COMMANDS.find((command) => command.name === 'skill lint')?.args).toMatchObject([{ kind: 'rest' }]);
+  });
 
   it('teach keys that exist, with an example that parses', async () => {
     const body = await bodyOf('create-skill');
