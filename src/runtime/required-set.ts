@@ -4,7 +4,6 @@ import { ReasonixError } from '../core/errors.ts';
 import type { RequiredSet } from '../middleware/required-skills.ts';
 import type { SessionInfo } from '../session/middleware.ts';
 import { filterList, type ListResult } from '../skills/list-filter.ts';
-import { renderInline } from '../skills/render.ts';
 import { readRequired } from '../skills/required.ts';
 import type { SkillLibrary } from '../skills/types.ts';
 import { readUsage } from '../skills/usage.ts';
@@ -38,6 +37,7 @@ export async function renderRequired(library: SkillLibrary, name: string): Promi
   const lookup = library.find(name);
   if (lookup.status !== 'found')
     throw new ReasonixError('skill_not_found', `the required skill ${name} no longer exists`);
+  const { renderInline } = await import('../skills/render.ts');
   const body = await library.load(lookup.skill);
   return { text: await renderInline(lookup.skill, body.text), hash: body.hash };
 }

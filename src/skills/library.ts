@@ -7,7 +7,6 @@ import { contentHashOf, hashOf, quickHash } from './hash.ts';
 import { holdToLock } from './install/locked.ts';
 import { keepHeader, toSkill } from './kept-header.ts';
 import { compareCodePoints, foldName, nearestNames, normalName } from './names.ts';
-import { parseSkill } from './parse.ts';
 import { type CollapsedFile, resolveNames, SameFiles } from './resolve.ts';
 import { type Root, resolveRoots } from './roots.ts';
 import { type FoundFile, scanRoot } from './scan.ts';
@@ -91,6 +90,7 @@ class Library implements OpenedLibrary {
   }
 
   async load(skill: Skill): Promise<SkillBody> {
+    const { parseSkill } = await import('./parse.ts');
     const { body } = await parseSkill(await readSkillFile(skill), { ...skill, plugin: undefined });
     return { text: body, hash: await hashOf(body) };
   }
@@ -202,6 +202,8 @@ async function readEntry(
   if (known !== undefined && known.contentHash === (await contentHashOf(bytes))) {
     return { ...known, size, mtime, ctime, inode, readAt };
   }
+  // A warm start has every header already and does not need the parser.
+  const { parseSkill } = await import('./parse.ts');
   const { contentHash, hasKnownKey, skill, diagnostics } = await parseSkill(bytes, {
     ...found,
     scope: root.scope,
