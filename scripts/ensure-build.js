@@ -18,6 +18,10 @@ function builtAt() {
 }
 
 if (builtAt() < newest(`${root}src`)) {
-  const { status } = spawnSync('npm', ['run', '--silent', 'build'], { cwd: root, stdio: ['ignore', 2, 2], shell: process.platform === 'win32' });
+  const { status } = spawnSync('npm', ['run', '--silent', 'build'], {
+    cwd: root,
+    stdio: ['ignore', 2, 2],
+    shell: process.platform === 'win32',
+  });
   process.exit(status ?? 1);
 }
