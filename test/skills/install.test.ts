@@ -98,11 +98,21 @@ describe('a folder', () => {
     expect(namesOf(await folder.open())).toEqual(['My Skill']);
   });
 
-  test('with two skills of one name is refused until one is chosen by its place', async () => {
-    folder.write('src/x/a/SKILL.md', skillText('a'));
-    folder.write('src/y/a/SKILL.md', skillText('A'));
-    await expect(folder.plan('./src')).rejects.toThrow(/would be one skill/);
-    expect(names(await folder.plan('./src', { skills: ['y/a'] }))).toEqual(['A']);
+  test('with two skills of one name gives the one nearest to its top, or the one that is chosen by its place', async () => {
+    folder.write('src/x/y/a/SKILL.md', skillText('a', '', 'Deep.\n'));
+    folder.write('src/z/a/SKILL.md', skillText('A'));
+    const plan = await folder.plan('./src');
+    expect(plan.skills.map(({ name, entry }) => [name, entry.from])).toEqual([['A', 'z/a']]);
+    expect(plan.notes).toEqual([expect.stringContaining('x/y/a left out')]);
+    expect(names(await folder.plan('./src', { skills: ['x/y/a'] }))).toEqual(['a']);
+    await expect(folder.plan('./src', { skills: ['x/y/a', 'z/a'] })).rejects.toThrow(/would be one folder/);
+  });
+
+  test('with skills in hidden folders gives them too', async () => {
+    folder.write('src/skills/.curated/one/SKILL.md', skillText('one'));
+    folder.write('src/.github/skills/two/SKILL.md', skillText('two'));
+    folder.write('src/.git/three/SKILL.md', skillText('three'));
+    expect(names(await folder.plan('./src'))).toEqual(['one', 'two']);
   });
 
   test('without skills is an error that says what one is', async () => {

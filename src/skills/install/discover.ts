@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative, sep } from 'node:path';
+import { compareCodePoints } from '../names.ts';
 import { parseSkill } from '../parse.ts';
 import { PLUGIN_FOLDER } from '../plugin.ts';
 import type { Root } from '../roots.ts';
@@ -29,8 +30,8 @@ export interface Discovered {
   notes: string[];
 }
 
-/** Hidden folders in which projects keep skills for one product or another. */
-const HIDDEN = ['.reasonix', '.agents', '.agent', '.claude', '.github', '.codex', '.gemini', '.cursor'];
+/** Hidden folders in which projects keep agents for one product or another. */
+const WITH_AGENTS = ['.reasonix', '.claude'];
 const DEEPEST = 6;
 
 /**
@@ -42,7 +43,7 @@ export async function discoverSkills(tree: SourceTree, folder: string): Promise<
   const looked = await writeMarkdown(tree, base);
   const notes: string[] = [];
   const found = new Map<string, FoundFile>();
-  for (const root of rootsIn(base)) {
+  for (const root of rootsIn(base, hiddenFolders(looked.keys()))) {
     const scan = scanRoot(root, { maxDepth: DEEPEST, excluded: [] });
     for (const each of scan.found) if (!found.has(each.file)) found.set(each.file, each);
     for (const { code, message, severity } of scan.diagnostics) {
@@ -57,6 +58,8 @@ export async function discoverSkills(tree: SourceTree, folder: string): Promise<
     if (skill) skills.push(skill);
   }
   assignFiles(tree, skills);
+  // as in a library: nearest to the top first, sub-agents last
+  skills.sort((a, b) => Number(isAgent(a)) - Number(isAgent(b)) || depthOf(a) - depthOf(b));
   const links = tree.entries.filter(
     ({ kind, path }) => kind === 'link' && /\.md$|^(?:.*\/)?skills?\//i.test(path),
   ).length;
@@ -64,6 +67,10 @@ export async function discoverSkills(tree: SourceTree, folder: string): Promise<
     notes.push(`${links === 1 ? 'a link' : `${links} links`} in the source left out: links are never installed`);
   return { skills, notes };
 }
+
+const isAgent = ({ skill }: SourceSkill): boolean => skill.layout === 'agent';
+
+const depthOf = ({ from }: SourceSkill): number => (from === '' ? 0 : from.split('/').length);
 
 async function writeMarkdown(tree: SourceTree, base: string): Promise<ReadonlyMap<string, Uint8Array>> {
   const wanted = tree.entries.filter(
@@ -96,7 +103,17 @@ async function writeMarkdown(tree: SourceTree, base: string): Promise<ReadonlyMa
   return taken;
 }
 
-function rootsIn(base: string): Root[] {
+/** A scan leaves hidden folders out, but collections keep skills in theirs: `.claude/skills`, `skills/.curated`. */
+function hiddenFolders(paths: Iterable<string>): string[] {
+  const folders = new Set<string>();
+  for (const path of paths) {
+    const folder = /^((?:.*\/)?\.[^/]+)\/(?:.*\/)?skill\.md$/i.exec(path)?.[1];
+    if (folder !== undefined) folders.add(folder);
+  }
+  return [...folders].sort(compareCodePoints);
+}
+
+function rootsIn(base: string, hidden: readonly string[]): Root[] {
   const root = (path: string, kind: Root['kind']): Root => ({
     path,
     real: path,
@@ -106,9 +123,9 @@ function rootsIn(base: string): Root[] {
     status: 'ok',
   });
   return [
-    ...['', ...HIDDEN].map((name) => root(join(base, name, 'agents'), 'agents')),
+    ...['', ...WITH_AGENTS].map((name) => root(join(base, name, 'agents'), 'agents')),
     root(base, 'skills'),
-    ...HIDDEN.map((name) => root(join(base, name, 'skills'), 'skills')),
+    ...hidden.map((folder) => root(join(base, folder), 'skills')),
   ];
 }
 

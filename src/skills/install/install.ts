@@ -59,10 +59,16 @@ export async function planInstall(request: InstallRequest, context: InstallConte
   return withSource(source, context, async (tree, { skills, notes }) => {
     if (skills.length === 0) throw nothingFound(request.source, notes);
     const chosen = choose(skills, request.skills ?? [], request.source);
-    const planned = await planSkills(tree, source, chosen, planContext(context, locked));
-    const names = new Set(chosen.map(({ name }) => name));
-    const others = skills.map(({ name }) => name).filter((name) => !names.has(name));
-    return { place: context.place, skills: planned, others: others.sort(compareCodePoints), notes, lost: [] };
+    const planned = await planSkills(tree, source, chosen.skills, planContext(context, locked));
+    const names = new Set(chosen.skills.map(({ name }) => foldName(name)));
+    const others = skills.map(({ name }) => name).filter((name) => !names.has(foldName(name)));
+    return {
+      place: context.place,
+      skills: planned,
+      others: [...new Set(others)].sort(compareCodePoints),
+      notes: [...notes, ...chosen.notes],
+      lost: [],
+    };
   });
 }
 
@@ -164,22 +170,45 @@ const planContext = ({ place, force, current }: InstallContext, locked: LockedSk
   current,
 });
 
-function choose(skills: readonly SourceSkill[], names: readonly string[], source: string): SourceSkill[] {
-  if (names.length === 0) return [...skills];
-  return names
-    .flatMap((name) => {
-      const exact = skills.filter((skill) => skill.name === name || skill.skill.name === name || skill.from === name);
-      const found = exact.length > 0 ? exact : skills.filter((skill) => foldName(skill.name) === foldName(name));
-      if (found.length > 0) return found;
-      const near = nearestNames(
-        name,
-        skills.map((skill) => skill.name),
+interface Choice {
+  skills: SourceSkill[];
+  notes: string[];
+}
+
+/** By name the first of a name, as in a library; another one by its place in the source. */
+function choose(skills: readonly SourceSkill[], wanted: readonly string[], source: string): Choice {
+  const first = firstOfEachName(skills);
+  if (wanted.length === 0) return first;
+  const chosen = wanted.map((each) => {
+    const found =
+      skills.find(({ from }) => from === each) ??
+      first.skills.find(({ name, skill }) => name === each || skill.name === each) ??
+      first.skills.find(({ name }) => foldName(name) === foldName(each));
+    if (found !== undefined) return found;
+    const near = nearestNames(
+      each,
+      first.skills.map(({ name }) => name),
+    );
+    throw new ReasonixError('skill_not_found', `${source} has no skill ${JSON.stringify(each)}`, {
+      hint: `it has ${first.skills.length}; the nearest: ${near.join(', ')}`,
+    });
+  });
+  return { skills: [...new Set(chosen)], notes: [] };
+}
+
+function firstOfEachName(skills: readonly SourceSkill[]): Choice {
+  const taken = new Map<string, SourceSkill>();
+  const notes: string[] = [];
+  for (const skill of skills) {
+    const key = foldName(skill.name);
+    const other = taken.get(key);
+    if (other === undefined) taken.set(key, skill);
+    else
+      notes.push(
+        `${skill.from} left out: ${other.from || 'the top'} has the same name; --skill ${skill.from} chooses it instead`,
       );
-      throw new ReasonixError('skill_not_found', `${source} has no skill ${JSON.stringify(name)}`, {
-        hint: `it has ${skills.length}; the nearest: ${near.join(', ')}`,
-      });
-    })
-    .filter((skill, index, all) => all.indexOf(skill) === index);
+  }
+  return { skills: [...taken.values()], notes };
 }
 
 /** The same place in the source, else the same name. */

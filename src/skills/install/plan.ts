@@ -150,7 +150,7 @@ function sharedTargets(targets: ReadonlyMap<SourceSkill, string>): string[] {
     const key = foldName(path.replace(/\.md$/, ''));
     const other = taken.get(key);
     if (other !== undefined)
-      problems.push(`${shown(other)} and ${shown(skill)} would be one skill; name the folder of one: SOURCE#path`);
+      problems.push(`${shown(other)} and ${shown(skill)} would be one folder; choose one of them with --skill`);
     else taken.set(key, skill);
   }
   return problems;
