@@ -130,7 +130,7 @@ describe('body', () => {
   });
 
   it('names arguments that nothing declares, where arguments are used', async () => {
-    const body = '<<topic>> <<depht>> \\<<shown>> <<depht>>\n<<EOF\n';
+    const body = '<<topic>> <<depht>> \\<<shown>> <<depht>> `<<code>>`\n<<EOF\n';
     expect(await codesOf(body)).toEqual([]);
     const problems = await problemsOf(body, `${HEADER}\narguments: [topic, depth]`);
     expect(problems.filter((each) => each.includes('placeholder'))).toEqual([
@@ -237,12 +237,17 @@ describe('targets', () => {
 
   it('that are not there, or hold no skill, are errors', async () => {
     mkdirSync(join(at.path, 'empty'));
+    at.write('docs/guide.md', '# No skill');
     at.write('x.txt', 'x');
-    const { problems } = await lintSkills({ library: at.options(), paths: ['../gone', '../empty', '../x.txt'] });
+    const { problems } = await lintSkills({
+      library: at.options(),
+      paths: ['../gone', '../empty', '../x.txt', '../docs'],
+    });
     expect(problems.map(({ severity, code }) => `${severity} ${code}`)).toEqual([
       'error path',
       'error no-skill',
       'error path',
+      'error no-skill',
     ]);
     const strict = await lintSkills({
       library: at.options(),

@@ -36,12 +36,12 @@ export function commentFindings({ comments }: Markdown, lineOf: (offset: number)
 const PLACEHOLDER = /\\?<<([A-Za-z_][\w-]{0,40})>>/g;
 
 /**
- * `<<name>>` that nothing declares. Only where the author uses arguments: elsewhere double angle
- * brackets mean many other things.
+ * `<<name>>` outside of code that nothing declares. Only where the author uses arguments: elsewhere
+ * double angle brackets mean many other things.
  */
-export function placeholderFindings(skill: Skill, body: string, lineOf: (offset: number) => number): Finding[] {
+export function placeholderFindings(skill: Skill, { prose }: Markdown, lineOf: (offset: number) => number): Finding[] {
   const declared = new Set([...skill.argumentNames, 'arguments', 'ARGUMENTS']);
-  const found = [...body.matchAll(PLACEHOLDER)].filter(([whole]) => !whole.startsWith('\\'));
+  const found = [...prose.matchAll(PLACEHOLDER)].filter(([whole]) => !whole.startsWith('\\'));
   const usesArguments =
     skill.argumentNames.length > 0 || skill.argumentHint !== undefined || found.some(([, name]) => declared.has(name!));
   if (!usesArguments) return [];

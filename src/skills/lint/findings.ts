@@ -34,7 +34,7 @@ export function findingsOf(parsed: ParsedSkill, bytes: Uint8Array, place: SkillP
       ...nameFindings(fields, place),
       ...typeFindings(fields),
       ...sizeFindings(body),
-      ...placeholderFindings(skill, body, inBody),
+      ...placeholderFindings(skill, markdown, inBody),
       ...deadLinks(markdown, { folder: skill.folder, ownFolder: place.layout === 'folder', lineOf: inBody }),
     );
   }

@@ -1,9 +1,9 @@
-import { readFile } from 'node:fs/promises';
-import { basename, dirname, resolve } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { messageOf } from '../../core/errors.ts';
-import { type ParsedSkill, parseSkill } from '../parse.ts';
+import { parseSkill } from '../parse.ts';
 import { resolveNames } from '../resolve.ts';
 import type { LibraryOptions } from '../types.ts';
+import { collectFiles, type ReadFile } from './collect.ts';
 import { findingsOf } from './findings.ts';
 import { type Fix, planFix } from './fix.ts';
 import type { HeaderEdit } from './header-lines.ts';
@@ -11,7 +11,6 @@ import { NamesInUse } from './names-in-use.ts';
 import type { Finding, LintProblem } from './problem.ts';
 import { replaceFile } from './replace-file.ts';
 import { strictFindings, strictFindingsOf } from './strict.ts';
-import { type LintTarget, type Targets, targetsOfLibrary, targetsOfPath } from './targets.ts';
 
 export interface LintOptions {
   /** Where the library is: its skills are looked at when `paths` is empty, and relative paths start at its `cwd`. */
@@ -36,17 +35,14 @@ export interface LintReport {
   fixed: FixedFile[];
 }
 
-const LARGEST_FILE = 8 * 1024 * 1024;
-
 /** Looks at skills and says what is odd about them. Never throws for what a file holds. */
 export async function lintSkills(options: LintOptions): Promise<LintReport> {
-  const { targets, problems } = await findTargets(options);
-  const files = await readTargets(targets, problems);
+  const { files, problems } = await collectFiles(options);
   const report: LintReport = { files: files.length, problems, fixed: [] };
   const collisions = options.strict ? new Map<string, Finding[]>() : nameCollisions(files);
   const names = new NamesInUse(files.map(({ parsed }) => parsed));
   for (const file of files) {
-    const { path } = file.target;
+    const path = file.target.file;
     let plan = await planFix(file.bytes, file.target, names.optionsFor(file.parsed));
     if (plan !== undefined) names.rename(file.parsed, await parseSkill(plan.bytes, file.target));
     let bytes = file.bytes;
@@ -59,74 +55,16 @@ export async function lintSkills(options: LintOptions): Promise<LintReport> {
       plan = undefined;
     }
     const look = (content: Buffer): Promise<Finding[]> => findings(content, file, options.strict ?? false);
-    const found = [...(await look(bytes)), ...(collisions.get(file.target.file) ?? [])];
+    const found = [...(await look(bytes)), ...(collisions.get(path) ?? [])];
     const left = plan === undefined ? found : await look(plan.bytes);
     problems.push(...found.map((each) => ({ ...each, path, fixable: isGone(each, found, left) })));
   }
   return report;
 }
 
-interface Shown extends LintTarget {
-  /** As it was given or found: relative to nothing. */
-  path: string;
-}
-
-interface ReadFile {
-  target: Shown;
-  bytes: Buffer;
-  parsed: ParsedSkill;
-}
-
-async function findTargets({ library, paths = [], strict }: LintOptions): Promise<Targets & { targets: Shown[] }> {
-  const shown = (targets: readonly LintTarget[]): Shown[] => targets.map((each) => ({ ...each, path: each.file }));
-  if (paths.length === 0) {
-    const { targets, problems } = targetsOfLibrary(library);
-    return { targets: shown(targets), problems: strict ? [] : problems };
-  }
-  const all: Targets & { targets: Shown[] } = { targets: [], problems: [] };
-  const seen = new Set<string>();
-  for (const written of paths) {
-    const path = resolve(library.cwd, written);
-    const { targets, problems } = targetsOfPath(path);
-    const fresh = targets.filter(({ file }) => !seen.has(file));
-    for (const { file } of fresh) seen.add(file);
-    all.targets.push(...shown(fresh));
-    if (!strict) all.problems.push(...problems);
-    else if (targets.length === 0) {
-      const found = await strictFindings(path);
-      all.problems.push(...found.map((each) => ({ ...each, path, fixable: false })));
-    }
-  }
-  return all;
-}
-
-/** The files that are skills; those that cannot be read are problems. */
-async function readTargets(targets: readonly Shown[], problems: LintProblem[]): Promise<ReadFile[]> {
-  const files: ReadFile[] = [];
-  for (const target of targets) {
-    const fail = (code: string, message: string): void => {
-      problems.push({ severity: 'error', code, path: target.path, message, fixable: false });
-    };
-    let bytes: Buffer;
-    try {
-      bytes = await readFile(target.file);
-    } catch (error) {
-      fail('unreadable', `the file cannot be read (${messageOf(error)})`);
-      continue;
-    }
-    if (bytes.length > LARGEST_FILE) {
-      fail('too-large', `${bytes.length} bytes are more than ${LARGEST_FILE}: it is no skill here`);
-      continue;
-    }
-    const parsed = await parseSkill(bytes, target);
-    if (!target.needsKey || parsed.hasKnownKey) files.push({ target, bytes, parsed });
-  }
-  return files;
-}
-
 async function findings(bytes: Buffer, { target }: ReadFile, strict: boolean): Promise<Finding[]> {
   if (!strict) return findingsOf(await parseSkill(bytes, target), bytes, target);
-  if (target.layout !== 'folder') return strictFindings(target.path);
+  if (target.layout !== 'folder') return strictFindings(target.file);
   const isOther = !/^(?:SKILL|skill)\.md$/.test(basename(target.file));
   return isOther ? strictFindings(dirname(target.file)) : strictFindingsOf(bytes, basename(dirname(target.file)));
 }
@@ -152,7 +90,7 @@ async function write(file: ReadFile, plan: Fix, problems: LintProblem[]): Promis
     return true;
   } catch (error) {
     const message = `it could not be repaired: ${messageOf(error)}`;
-    problems.push({ severity: 'error', code: 'fix-failed', path: file.target.path, message, fixable: false });
+    problems.push({ severity: 'error', code: 'fix-failed', path: file.target.file, message, fixable: false });
     return false;
   }
 }

@@ -64,10 +64,10 @@ function targetsOfFolder(path: string): Targets {
     ]),
   ].filter(({ path: each }) => kindOf(each) === 'folder');
   const found = roots.map((root) => targetsOfRoot(root, { excluded: [], maxDepth: DEEPEST }));
-  const targets = withoutSame(found.flatMap((each) => each.targets));
-  const problems = found.flatMap((each) => each.problems);
-  if (targets.length === 0) problems.push(problem('no-skill', path, 'no skill is here: no SKILL.md, no .md file'));
-  return { targets, problems };
+  return {
+    targets: withoutSame(found.flatMap((each) => each.targets)),
+    problems: found.flatMap((each) => each.problems),
+  };
 }
 
 /** In a folder of any name a text without front matter is documentation. */
