@@ -27,6 +27,9 @@ export interface PermissionOptions {
   approve?: ((request: ApprovalRequest) => Promise<Approval>) | undefined;
 }
 
+/** Why a write was refused that somebody might have allowed. */
+export const NOBODY_TO_ASK = 'it needs approval and nobody can be asked here';
+
 type Decision = { kind: 'run' } | { kind: 'ask' } | { kind: 'refuse'; why: string };
 
 /**
@@ -75,7 +78,7 @@ export function permissions(options: PermissionOptions): Middleware {
       if (decision.kind === 'refuse') return refuse(decision.why);
       const key = `${tool.name}\n${subject}`;
       if (decision.kind === 'ask' && !approved.has(key)) {
-        if (!options.approve) return refuse('it needs approval and nobody can be asked here');
+        if (!options.approve) return refuse(NOBODY_TO_ASK);
         const { session, skill } = turn.info;
         const request = { session, skill: skill?.name, tool: tool.name, subject, input, signal: turn.signal };
         const approval = await options.approve(request);

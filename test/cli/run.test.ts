@@ -347,6 +347,7 @@ describe('writes without a terminal', () => {
     const refused = await place.run(['run', 'write']);
     expect(refused.code).toBe(0);
     expect(refused.stderr).toContain('write_file failed');
+    expect(refused.stderr).toContain('1 write was refused, since nobody could be asked: --allow RULE');
     expect(existsSync(file)).toBe(false);
     for (const flag of [['--yes'], ['--allow', 'write_file'], ['--allow', 'write_file(out.*)']]) {
       expect((await place.run(['run', 'write', ...flag])).code).toBe(0);

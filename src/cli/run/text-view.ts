@@ -1,5 +1,6 @@
 import type { StoredEvent } from '../../core/events.ts';
 import { totalTokens } from '../../core/usage.ts';
+import { NOBODY_TO_ASK } from '../../middleware/permissions.ts';
 import type { RunResult } from '../../runtime/run-report.ts';
 import type { Observation } from '../../session/host.ts';
 import { costText, fullCount, plural, shortTime } from '../format.ts';
@@ -31,6 +32,8 @@ export class TextView implements RunView {
   #inText = false;
   /** The newest whole message: the answer, unless another one follows. */
   #newest = '';
+  /** Writes that were refused because nobody could be asked. */
+  #unasked = 0;
 
   constructor(options: TextViewOptions) {
     this.#options = options;
@@ -40,6 +43,7 @@ export class TextView implements RunView {
   observe(observation: Observation): void {
     if (!this.#tree) return;
     this.#tree.observe(observation);
+    if (isUnasked(observation)) this.#unasked++;
     if (observation.session === this.#tree.root.session) this.#ofRoot(observation);
     const line = this.#live && !isTroubling(observation) ? undefined : progressLine(observation, this.#tree);
     if (line !== undefined) this.#say(this.#paint('dim', line));
@@ -137,6 +141,10 @@ export class TextView implements RunView {
     if (error !== undefined) note(`  ${printableLine(error)}`);
     if (required.injected.length > 0)
       note(`  required skills given unasked: ${printableLine(required.injected.join(', '))}`);
+    if (this.#unasked > 0) {
+      const refused = plural(this.#unasked, 'write was', 'writes were');
+      note(`  ${refused} refused, since nobody could be asked: --allow RULE lets some run, --yes all`);
+    }
     if (!this.#options.inChat) note(this.#paint('dim', `go on with: reasonix run --resume ${session} "…"`));
   }
 }
@@ -145,4 +153,9 @@ export class TextView implements RunView {
 function isTroubling(observation: Observation): boolean {
   if (observation.kind === 'delta') return observation.delta.type === 'retry';
   return observation.kind === 'event' && observation.event.type === 'required.nudged';
+}
+
+function isUnasked(observation: Observation): boolean {
+  if (observation.kind !== 'event' || observation.event.type !== 'tool.result') return false;
+  return observation.event.isError && observation.event.content.includes(NOBODY_TO_ASK);
 }
