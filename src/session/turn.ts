@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Budget, LimitHit } from '../core/budget.ts';
 import { describeError, isCancellation } from '../core/errors.ts';
 import type { EventOf, SessionEvent } from '../core/events.ts';
@@ -64,8 +63,12 @@ export class Turn implements TurnView {
     this.#session.host.observe({ kind: 'progress', session: this.info.session, text });
   }
 
-  append(events: readonly SessionEvent[]): Promise<unknown> {
+  append(events: readonly SessionEvent[]): Promise<void> {
     return this.#session.append(events);
+  }
+
+  write(events: readonly SessionEvent[]): Promise<void> {
+    return this.#session.write(events);
   }
 
   /** One model call, logged before anything it asked for happens. */
@@ -161,7 +164,7 @@ export class Turn implements TurnView {
     };
     const event: EventOf<'assistant.message'> = { type: 'assistant.message', ...clean };
     const cost = costOf(reply.usage, model.price);
-    await this.append([cost === undefined ? event : { ...event, cost }]);
+    await this.write([cost === undefined ? event : { ...event, cost }]);
     return clean;
   }
 
@@ -203,7 +206,10 @@ export class Turn implements TurnView {
 
   async #answer(item: Prepared, recovering: boolean): Promise<void> {
     const outcome = item.kind === 'ready' ? await this.#run(item, recovering) : item.outcome;
-    await this.append([...(outcome.events ?? []), resultOf(item.call, outcome)]);
+    const events = [...(outcome.events ?? []), resultOf(item.call, outcome)];
+    // What a write did must be known for good before the model acts on it; a read can be repeated, and a
+    // child's answer stands in its own log.
+    await (item.effects === 'write' ? this.append(events) : this.write(events));
   }
 
   async #run(item: Extract<Prepared, { kind: 'ready' }>, recovering: boolean): Promise<ToolOutcome> {
@@ -247,22 +253,20 @@ export class Turn implements TurnView {
 
 /** `running`, or the signal's reason when a tool does not stop within its grace. */
 async function raceStop<T>(running: Promise<T>, signal: AbortSignal): Promise<T> {
-  const settled = new AbortController();
-  const stopped = (async () => {
-    if (!signal.aborted) {
-      await new Promise<void>((resolve) => {
-        signal.addEventListener('abort', () => resolve(), { once: true, signal: settled.signal });
-        settled.signal.addEventListener('abort', () => resolve(), { once: true });
-      });
-    }
-    await delay(STOP_GRACE, undefined, { signal: settled.signal });
-    throw signal.reason;
-  })();
-  stopped.catch(() => {});
+  let grace: NodeJS.Timeout | undefined;
+  let onAbort = () => {};
+  const stopped = new Promise<never>((_, reject) => {
+    onAbort = () => {
+      grace = setTimeout(() => reject(signal.reason), STOP_GRACE);
+    };
+  });
+  if (signal.aborted) onAbort();
+  else signal.addEventListener('abort', onAbort, { once: true });
   try {
     return await Promise.race([running, stopped]);
   } finally {
-    settled.abort();
+    clearTimeout(grace);
+    signal.removeEventListener('abort', onAbort);
   }
 }
 
