@@ -33,7 +33,6 @@ export class Session {
   readonly #tools: ReadonlyMap<string, Tool>;
   #lease: Lease | undefined;
   #appending: Promise<unknown> = Promise.resolve();
-  #durable: Promise<unknown> = Promise.resolve();
   #next: Batch | undefined;
   #running = false;
   #model: Promise<ResolvedModel> | undefined;
@@ -172,9 +171,9 @@ export class Session {
       return this.#next;
     }
     const all = [...events];
-    let stored: Promise<void> = Promise.resolve();
+    let durable: Promise<void> = Promise.resolve();
     const written = new Promise<void>((resolve, reject) => {
-      stored = this.#appending.then(async () => {
+      durable = this.#appending.then(async () => {
         this.#next = undefined;
         try {
           await this.#store(all, resolve);
@@ -185,9 +184,7 @@ export class Session {
         }
       });
     });
-    const durable = Promise.all([this.#durable, stored]).then(() => {});
     durable.catch(() => {});
-    this.#durable = durable;
     this.#appending = written.catch(() => {});
     this.#next = { events: all, written, durable };
     return this.#next;

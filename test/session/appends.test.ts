@@ -87,4 +87,5 @@ it('fails the turn when what was written never reaches the disk', async () => {
   const store = slowDisk(log, ([event]) => event?.type === 'tool.result');
   const session = await newSession(once('read', store, log));
   await expect(turn(session, 'go')).rejects.toThrow('the disk is gone');
+  expect(log.some((line) => line.startsWith('written turn.ended'))).toBe(false);
 });
