@@ -22,7 +22,6 @@ import { Dispatcher } from '../subagents/dispatcher.ts';
 import type { LiveSession } from '../subagents/live.ts';
 import { SubagentRunner } from '../subagents/runner.ts';
 import type { Tool } from '../tools/define-tool.ts';
-import { memo } from '../tools/memo.ts';
 import { workspaceTools } from '../tools/workspace-tools.ts';
 import { fullResultLookup } from './full-result.ts';
 import { insertMiddleware, shippedMiddleware } from './middleware-order.ts';
@@ -83,8 +82,7 @@ async function wire(options: RuntimeOptions, { config, folders }: LoadedConfig, 
     libraries.set(from, opened);
     return opened;
   };
-  // Tools hold no state of a session, so that all sessions of a folder share them.
-  const tools = memo((cwd: string): readonly Tool[] => {
+  const tools = (cwd: string): readonly Tool[] => {
     const web = config.tools.web_fetch;
     const builtIn = workspaceTools({
       cwd,
@@ -99,7 +97,7 @@ async function wire(options: RuntimeOptions, { config, folders }: LoadedConfig, 
     const all = [...builtIn, ...(options.tools ?? [])];
     const { enabled } = config.tools;
     return enabled ? all.filter((tool) => enabled.includes(tool.name)) : all;
-  });
+  };
   const required: Wiring['required'] = async (info) => requiredSet(config, folders, info, await library(info.cwd));
   const host: SessionHost & { chain: SessionHost['chain'] } = {
     store,

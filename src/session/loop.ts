@@ -21,7 +21,7 @@ export async function loop(turn: Turn, reply?: ModelReply): Promise<TurnEnd> {
       if (verdict.kind === 'end') return answered(current.text, turn);
       if (verdict.kind === 'fail') return { status: 'failed', answer: current.text, reason: verdict.reason };
       const { origin, message, events = [] } = verdict;
-      await turn.write([...events, { type: 'user.message', origin, content: message }]);
+      await turn.append([...events, { type: 'user.message', origin, content: message }]);
     }
     current = undefined;
   }

@@ -41,7 +41,7 @@ async function modelTurn(session: Session, turn: Turn, cut: boolean): Promise<Tu
     }
     const { notices, events } = await openingOf(host.chain, turn);
     const messages = notices.map((content): SessionEvent => ({ type: 'user.message', origin: 'notice', content }));
-    if (messages.length + events.length > 0) await session.write([...events, ...messages]);
+    if (messages.length + events.length > 0) await session.append([...events, ...messages]);
     return await loop(turn);
   } catch (error) {
     if (session.fatal) throw error;

@@ -1,6 +1,6 @@
 import type { Budget } from '../core/budget.ts';
 import { ReasonixError } from '../core/errors.ts';
-import type { EventOf, SessionEvent, StoredEvent } from '../core/events.ts';
+import type { EventOf, SessionEvent } from '../core/events.ts';
 import { linkSignals } from '../core/linked-signal.ts';
 import { prompt } from '../core/prompts.ts';
 import { wellFormed } from '../core/text.ts';
@@ -33,7 +33,6 @@ export class Session {
   readonly #tools: ReadonlyMap<string, Tool>;
   #lease: Lease | undefined;
   #appending: Promise<unknown> = Promise.resolve();
-  #next: Batch | undefined;
   #running = false;
   #model: Promise<ResolvedModel> | undefined;
   readonly #lost = new AbortController();
@@ -73,9 +72,7 @@ export class Session {
       required: info.required.length > 0 ? [...info.required] : undefined,
     };
     await session.claim();
-    const events = [started, ...setup.events, ...(plan.history ?? [])];
-    // A child that a power cut takes back is started again by the call that its parent's log keeps.
-    await (parent ? session.write(events) : session.append(events));
+    await session.append([started, ...setup.events, ...(plan.history ?? [])]);
     return session;
   }
 
@@ -150,59 +147,23 @@ export class Session {
     if (lease) await this.host.leases.release(lease);
   }
 
-  /** Appends in the order of calls; resolves when the events, and all before them, are durable and folded in. */
+  /** Appends in the order of calls; resolves when the events are durable and folded in. */
   append(events: readonly SessionEvent[]): Promise<void> {
-    return this.#enqueue(events).durable;
-  }
-
-  /**
-   * Appends without waiting for the disk: resolves when the events are in the log and folded in. The end of
-   * the process cannot take them back, a power cut may; nothing that cannot be repeated may follow before
-   * an `append`.
-   */
-  write(events: readonly SessionEvent[]): Promise<void> {
-    return this.#enqueue(events).written;
-  }
-
-  /** What is asked for while another write is under way goes into the log together. */
-  #enqueue(events: readonly SessionEvent[]): Batch {
-    if (this.#next) {
-      this.#next.events.push(...events);
-      return this.#next;
-    }
-    const all = [...events];
-    let durable: Promise<void> = Promise.resolve();
-    const written = new Promise<void>((resolve, reject) => {
-      durable = this.#appending.then(async () => {
-        this.#next = undefined;
-        try {
-          await this.#store(all, resolve);
-        } catch (error) {
-          this.fatal ??= error;
-          reject(error);
-          throw error;
+    const appended = this.#appending.then(async () => {
+      if (this.fatal) throw this.fatal;
+      try {
+        const stored = await this.host.store.append(this.id, this.thread.lastSeq, events, this.#lease);
+        for (const event of stored) {
+          this.thread.apply(event);
+          this.host.observe({ kind: 'event', session: this.id, event });
         }
-      });
-    });
-    durable.catch(() => {});
-    this.#appending = written.catch(() => {});
-    this.#next = { events: all, written, durable };
-    return this.#next;
-  }
-
-  async #store(events: readonly SessionEvent[], onWritten: () => void): Promise<void> {
-    if (this.fatal) throw this.fatal;
-    let isTaken = false;
-    const take = (stored: readonly StoredEvent[]) => {
-      if (isTaken) return;
-      isTaken = true;
-      for (const event of stored) {
-        this.thread.apply(event);
-        this.host.observe({ kind: 'event', session: this.id, event });
+      } catch (error) {
+        this.fatal = error;
+        throw error;
       }
-      onWritten();
-    };
-    take(await this.host.store.append(this.id, this.thread.lastSeq, events, this.#lease, take));
+    });
+    this.#appending = appended.catch(() => {});
+    return appended;
   }
 
   /**
@@ -270,15 +231,8 @@ export class Session {
         finishReason: 'host',
       });
     }
-    await this.write(begun);
+    await this.append(begun);
   }
-}
-
-/** Events that go into the log together. */
-interface Batch {
-  events: SessionEvent[];
-  written: Promise<void>;
-  durable: Promise<void>;
 }
 
 /** What other products call our tools; such calls are answered by the same code. */

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Budget, LimitHit } from '../core/budget.ts';
 import { describeError, isCancellation } from '../core/errors.ts';
 import type { EventOf, SessionEvent } from '../core/events.ts';
@@ -63,12 +64,8 @@ export class Turn implements TurnView {
     this.#session.host.observe({ kind: 'progress', session: this.info.session, text });
   }
 
-  append(events: readonly SessionEvent[]): Promise<void> {
+  append(events: readonly SessionEvent[]): Promise<unknown> {
     return this.#session.append(events);
-  }
-
-  write(events: readonly SessionEvent[]): Promise<void> {
-    return this.#session.write(events);
   }
 
   /** One model call, logged before anything it asked for happens. */
@@ -164,7 +161,7 @@ export class Turn implements TurnView {
     };
     const event: EventOf<'assistant.message'> = { type: 'assistant.message', ...clean };
     const cost = costOf(reply.usage, model.price);
-    await this.write([cost === undefined ? event : { ...event, cost }]);
+    await this.append([cost === undefined ? event : { ...event, cost }]);
     return clean;
   }
 
@@ -206,10 +203,7 @@ export class Turn implements TurnView {
 
   async #answer(item: Prepared, recovering: boolean): Promise<void> {
     const outcome = item.kind === 'ready' ? await this.#run(item, recovering) : item.outcome;
-    const events = [...(outcome.events ?? []), resultOf(item.call, outcome)];
-    // What a write did must be known for good before the model acts on it; a read can be repeated, and a
-    // child's answer stands in its own log.
-    await (item.effects === 'write' ? this.append(events) : this.write(events));
+    await this.append([...(outcome.events ?? []), resultOf(item.call, outcome)]);
   }
 
   async #run(item: Extract<Prepared, { kind: 'ready' }>, recovering: boolean): Promise<ToolOutcome> {
@@ -253,20 +247,22 @@ export class Turn implements TurnView {
 
 /** `running`, or the signal's reason when a tool does not stop within its grace. */
 async function raceStop<T>(running: Promise<T>, signal: AbortSignal): Promise<T> {
-  let grace: NodeJS.Timeout | undefined;
-  let onAbort = () => {};
-  const stopped = new Promise<never>((_, reject) => {
-    onAbort = () => {
-      grace = setTimeout(() => reject(signal.reason), STOP_GRACE);
-    };
-  });
-  if (signal.aborted) onAbort();
-  else signal.addEventListener('abort', onAbort, { once: true });
+  const settled = new AbortController();
+  const stopped = (async () => {
+    if (!signal.aborted) {
+      await new Promise<void>((resolve) => {
+        signal.addEventListener('abort', () => resolve(), { once: true, signal: settled.signal });
+        settled.signal.addEventListener('abort', () => resolve(), { once: true });
+      });
+    }
+    await delay(STOP_GRACE, undefined, { signal: settled.signal });
+    throw signal.reason;
+  })();
+  stopped.catch(() => {});
   try {
     return await Promise.race([running, stopped]);
   } finally {
-    clearTimeout(grace);
-    signal.removeEventListener('abort', onAbort);
+    settled.abort();
   }
 }
 

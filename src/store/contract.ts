@@ -63,18 +63,8 @@ export interface SessionStore {
    * @throws ReasonixError `session_busy` when another writer was faster or holds the lease;
    * `stale_writer` when `lease` has lost its session; `store_full` when the disk is; `session_not_found`
    * when events are expected and there are none; `session_invalid` when an event does not validate.
-   *
-   * A store may call `onWritten` before that: the events are then in the log, everybody reads them and
-   * the end of this process cannot take them back, but a power cut may; later events are never durable
-   * without them.
    */
-  append(
-    session: string,
-    expectedSeq: number,
-    events: readonly SessionEvent[],
-    lease?: Lease,
-    onWritten?: (events: StoredEvent[]) => void,
-  ): Promise<StoredEvent[]>;
+  append(session: string, expectedSeq: number, events: readonly SessionEvent[], lease?: Lease): Promise<StoredEvent[]>;
   /**
    * Events after `fromSeq` (default 0: all), in order. An unknown session has none. An event that
    * cannot be read is left out and reported; the others keep their sequence numbers.

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { prompt, toolPrompt } from '../core/prompts.ts';
 import { defineTool, type Tool } from './define-tool.ts';
-import { memo } from './memo.ts';
 
 /** Finds the whole text of a tool call of a session, or of a child's answer. */
 export type FullResultLookup = (session: string, id: string) => Promise<string | undefined>;
@@ -11,21 +10,17 @@ const PAGE = 10_000;
 /** At three bytes a character a page stays below the largest result, so that it is never clipped itself. */
 const LARGEST_PAGE = 10_000;
 
-const inputOf = memo((id: string) =>
-  z.object({
-    id: z.string().describe(id),
-    offset: z.int().min(0).default(0),
-    limit: z.int().min(1).max(LARGEST_PAGE).default(PAGE),
-  }),
-);
-
 /** Pages through a result that was clipped, or through a child's whole answer. */
 export function readResultTool(lookup: FullResultLookup): Tool<{ id: string; offset: number; limit: number }> {
   const { description, parameters } = toolPrompt('read_result');
   return defineTool({
     name: 'read_result',
     description,
-    input: inputOf(parameters.id ?? ''),
+    input: z.object({
+      id: z.string().describe(parameters.id ?? ''),
+      offset: z.int().min(0).default(0),
+      limit: z.int().min(1).max(LARGEST_PAGE).default(PAGE),
+    }),
     effects: 'read',
     async execute({ id, offset, limit }, context) {
       const text = await lookup(context.session, id);
