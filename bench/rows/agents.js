@@ -37,26 +37,37 @@ async function contest({ standIn, folder, progress }, what, size, rounds) {
 }
 
 /**
- * Ours against the leanest of the others.
+ * Ours against the leanest peer. The bare loops are the floor that everybody stands on, not a peer: they
+ * keep nothing, check nothing and repeat nothing.
  * @param {string} what
  * @param {Map<string, number>} figures
- * @param {number} allowed
+ * @param {number} [allowed]
  * @returns {Line}
  */
 function lineOf(what, figures, allowed) {
   const { ours = Number.NaN, ...others } = Object.fromEntries(figures);
-  const [leanest = '', best = Number.NaN] = Object.entries(others).sort(([, left], [, right]) => left - right)[0] ?? [];
+  const isFloor = (/** @type {string} */ name) => Number(name.startsWith('raw fetch'));
+  const [leanest = '', best = Number.NaN] =
+    Object.entries(others).sort(([a, left], [b, right]) => isFloor(a) - isFloor(b) || left - right)[0] ?? [];
   const ratio = ours / best;
   return {
     what,
     ours: ms(ours),
     against: `${leanest} ${ms(best)}`,
     ratio,
-    target: `≤ ${allowed} ×`,
-    ok: ratio <= allowed,
+    ...(allowed === undefined ? {} : { target: `≤ ${allowed} ×`, ok: ratio <= allowed }),
     others: Object.fromEntries(Object.entries(others).map(([name, value]) => [name, ms(value)])),
   };
 }
+
+/**
+ * The median of each contender, divided by `parts`.
+ * @param {Map<string, Sample[]>} samples
+ * @param {'ms' | 'cpu'} what
+ * @param {number} [parts]
+ */
+const medians = (samples, what, parts = 1) =>
+  new Map([...samples].map(([name, list]) => [name, median(list.map((sample) => sample[what])) / parts]));
 
 /** @type {Record<string, (context: Context) => Promise<Line[]>>} */
 export const agentRows = {
@@ -64,14 +75,14 @@ export const agentRows = {
     const { quick } = context;
     const short = await contest(context, 'turn', 50, quick ? 2 : 9);
     const long = await contest(context, 'turn', 200, quick ? 1 : 5);
-    const perStep = (/** @type {Map<string, Sample[]>} */ samples, /** @type {number} */ steps) =>
-      new Map([...samples].map(([name, list]) => [name, median(list.map((sample) => sample.ms)) / steps]));
     const flatness = new Map([...long].map(([name, list]) => [name, median(list.map(lateToEarly))]));
     const { ours = Number.NaN, ...others } = Object.fromEntries(flatness);
     const raw = others['raw fetch, streamed'] ?? Number.NaN;
     return [
-      lineOf('turn of 50 steps, each step', perStep(short, 50), 1.1),
-      lineOf('turn of 200 steps, each step', perStep(long, 200), 1.1),
+      lineOf('turn of 50 steps, each step', medians(short, 'ms', 50), 1.1),
+      lineOf('- its processor time', medians(short, 'cpu', 50)),
+      lineOf('turn of 200 steps, each step', medians(long, 'ms', 200), 1.1),
+      lineOf('- its processor time', medians(long, 'cpu', 200)),
       {
         what: 'last 20 of 200 steps to steps 10-30',
         ours: `${ours.toFixed(2)} ×`,
@@ -92,8 +103,10 @@ export const agentRows = {
       { count: 200, allowed: 1 },
     ]) {
       const samples = await contest(context, 'children', count, context.quick ? 2 : 7);
-      const figures = new Map([...samples].map(([name, list]) => [name, median(list.map((sample) => sample.ms))]));
-      lines.push(lineOf(`${count} children side by side, 50 ms model`, figures, allowed));
+      lines.push(
+        lineOf(`${count} children side by side, 50 ms model`, medians(samples, 'ms'), allowed),
+        lineOf('- their processor time', medians(samples, 'cpu')),
+      );
     }
     return lines;
   },

@@ -9,7 +9,7 @@
  */
 /** @typedef {{ baseUrl: string, folder: string, stream: boolean }} ContenderOptions */
 /** @typedef {{ open(options: ContenderOptions): Promise<Contender>}} Adapter */
-/** @typedef {{ ms: number, times: number[] }} Sample */
+/** @typedef {{ ms: number, cpu: number, times: number[] }} Sample `cpu` is the process's own time, milliseconds too */
 
 const [path = '', settings = '{}'] = process.argv.slice(2);
 /** @type {Adapter} */
@@ -28,14 +28,16 @@ async function run(what, size) {
     times.push(performance.now());
     return `noted: ${text}`;
   };
+  const before = process.cpuUsage();
   const startedAt = performance.now();
   const answer = await contender[what](size, note);
   const ms = performance.now() - startedAt;
+  const { user, system } = process.cpuUsage(before);
   const expected = what === 'turn' ? size - 1 : size;
   if (answer !== 'done' || times.length !== expected) {
     throw new Error(`answered ${JSON.stringify(answer)} after ${times.length} of ${expected} calls`);
   }
-  return { ms, times };
+  return { ms, cpu: (user + system) / 1000, times };
 }
 
 process.on('message', async (/** @type {{ what: 'turn' | 'children', size: number } | { close: true }} */ message) => {
