@@ -2,19 +2,24 @@ import type { Observation } from '../session/host.ts';
 
 type Listener = (observation: Observation) => void;
 
-/** Hands what happens in sessions to whoever watches one of them, or all. */
+/**
+ * Hands what happens in sessions to whoever watches one of them, or all. An observer that throws is
+ * told about and nothing else: what it watches has happened and is in the log.
+ */
 export class Observers {
   readonly #all = new Set<Listener>();
   readonly #bySession = new Map<string, Set<Listener>>();
   readonly #parentOf: (session: string) => string | undefined;
+  readonly #onFailure: (error: unknown) => void;
 
   /** `parentOf` knows the sessions that run right now. */
-  constructor(parentOf: (session: string) => string | undefined) {
+  constructor(parentOf: (session: string) => string | undefined, onFailure: (error: unknown) => void) {
     this.#parentOf = parentOf;
+    this.#onFailure = onFailure;
   }
 
   emit(observation: Observation): void {
-    for (const listener of this.#all) listener(observation);
+    for (const listener of this.#all) this.#tell(listener, observation);
     // A session that is just starting does not run yet; its first event names its parent.
     const { session } = observation;
     const parent =
@@ -22,7 +27,15 @@ export class Observers {
         ? observation.event.parent?.session
         : this.#parentOf(session);
     for (let id: string | undefined = session; id; id = id === session ? parent : this.#parentOf(id)) {
-      for (const listener of this.#bySession.get(id) ?? []) listener(observation);
+      for (const listener of this.#bySession.get(id) ?? []) this.#tell(listener, observation);
+    }
+  }
+
+  #tell(listener: Listener, observation: Observation): void {
+    try {
+      listener(observation);
+    } catch (error) {
+      this.#onFailure(error);
     }
   }
 

@@ -30,6 +30,7 @@ import { Observers } from './observers.ts';
 import type { RuntimeOptions } from './options.ts';
 import { cacheFolder, installRoot, libraryOptions } from './places.ts';
 import { listedSkills, renderRequired, requiredSet } from './required-set.ts';
+import { ruleProblems } from './rule-problems.ts';
 import { Runtime, type Wiring } from './runtime.ts';
 
 /**
@@ -74,7 +75,10 @@ interface Parts {
 async function wire(options: RuntimeOptions, { config, folders }: LoadedConfig, parts: Parts): Promise<Wiring> {
   const { store, models, onProblem } = parts;
   const live = new Map<string, LiveSession>();
-  const observers = new Observers((session) => live.get(session)?.session.started.parent?.session);
+  const observers = new Observers(
+    (session) => live.get(session)?.session.started.parent?.session,
+    (error) => onProblem(`an observer failed: ${messageOf(error)}`),
+  );
   const libraries = new Map<string, Promise<SkillLibrary>>();
   const library = (cwd: string): Promise<SkillLibrary> => {
     const from = options.skillsFrom === undefined ? cwd : resolve(options.skillsFrom);
@@ -124,11 +128,20 @@ async function wire(options: RuntimeOptions, { config, folders }: LoadedConfig, 
     installed: options.installed,
   });
   const { lazy, list, required: requiredConfig } = config.skills;
+  const { allow, ask, deny } = config.permissions;
+  const rules = {
+    'permissions.allow': allow,
+    'permissions.ask': ask,
+    'permissions.deny': deny,
+    'the allowed rules of this run': options.allow ?? [],
+  };
+  const ownTools = (options.tools ?? []).map((tool) => tool.name);
+  for (const problem of ruleProblems(rules, ownTools)) onProblem(problem);
   const chain = shippedMiddleware({
     secrets: secretsOf(options.env ?? process.env),
     permissions: {
       ...config.permissions,
-      allow: [...config.permissions.allow, ...(options.allow ?? [])],
+      allow: [...allow, ...(options.allow ?? [])],
       mode: options.yes ? 'allow' : config.permissions.mode,
       approve: options.approve,
     },
