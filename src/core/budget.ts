@@ -23,12 +23,16 @@ export interface LimitHit {
   setBy: string;
 }
 
+/** How large a limit is, with its unit where it has one. */
+export const limitText = ({ which, limit }: Pick<LimitHit, 'which' | 'limit'>): string =>
+  which === 'time' ? `${limit / 1000} s` : String(limit);
+
 /** Thrown where a limit leaves no room to go on; the turn then sums up. */
 export class LimitReached extends ReasonixError {
   readonly hit: LimitHit;
 
   constructor(hit: LimitHit) {
-    super('limit', `limit reached: ${hit.which} ${hit.limit} (set by ${hit.setBy})`);
+    super('limit', `limit reached: ${hit.which} ${limitText(hit)} (set by ${hit.setBy})`);
     this.hit = hit;
   }
 }

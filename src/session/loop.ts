@@ -1,4 +1,4 @@
-import { type LimitHit, LimitReached } from '../core/budget.ts';
+import { type LimitHit, LimitReached, limitText } from '../core/budget.ts';
 import type { EventOf } from '../core/events.ts';
 import type { ModelReply } from '../models/contract.ts';
 import type { Turn } from './turn.ts';
@@ -29,10 +29,10 @@ export async function loop(turn: Turn, reply?: ModelReply): Promise<TurnEnd> {
 
 /** The end of a turn at a limit: what was found so far, in the model's own words if it has any. */
 export async function endAtLimit(turn: Turn, hit: LimitHit): Promise<TurnEnd> {
-  const { which, limit } = hit;
   await turn.closeCalls(new LimitReached(hit).message);
   const answer = await turn.sumUp(hit);
-  return { status: 'limit', answer, reason: `${which} limit of ${limit} reached (set by ${hit.setBy})`, limit: hit };
+  const reason = `${hit.which} limit of ${limitText(hit)} reached (set by ${hit.setBy})`;
+  return { status: 'limit', answer, reason, limit: hit };
 }
 
 /** An empty last message falls back on what the model said before; an empty success does not exist. */

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Budget, LimitHit } from '../core/budget.ts';
+import { type Budget, type LimitHit, limitText } from '../core/budget.ts';
 import { describeError, isCancellation } from '../core/errors.ts';
 import type { EventOf, SessionEvent } from '../core/events.ts';
 import { newCallId } from '../core/ids.ts';
@@ -78,7 +78,7 @@ export class Turn implements TurnView {
   async sumUp(hit: LimitHit): Promise<string> {
     const before = this.thread.turn?.lastText ?? '';
     if (!this.thread.turn?.limit) {
-      const content = prompt('limit-reached', { which: hit.which, limit: hit.limit });
+      const content = prompt('limit-reached', { which: hit.which, limit: limitText(hit) });
       await this.append([{ type: 'user.message', origin: 'notice', content, limit: hit }]);
     }
     const last = linkSignals([this.#outer], hit.which === 'time' ? SUMMARY_GRACE : undefined);
