@@ -21,6 +21,7 @@ const SYSTEM_FAULTS: Record<string, Fault> = {
   EACCES: 'readonly',
   EPERM: 'readonly',
   EROFS: 'readonly',
+  ENOENT: 'readonly',
   ENOTDIR: 'readonly',
   EEXIST: 'readonly',
   EISDIR: 'readonly',

@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { LOCK_WAIT, retryWhileBusy } from './commit-queue.ts';
 import { type Database, type Driver, sqliteDriver } from './driver.ts';
@@ -61,10 +61,22 @@ async function connect(driver: Driver, { path, busyTimeout, maxPages }: OpenOpti
 /** Makes the folder 0700 and the file 0600. SQLite gives `-wal` and `-shm` the permissions of the file. */
 function makePrivate(path: string, ownFolder: boolean): void {
   const folder = dirname(path);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder);
   if (ownFolder) narrow(folder, 0o700);
   closeSync(openSync(path, 'a', 0o600));
   narrow(path, 0o600);
+}
+
+/** One folder at a time: Node's own way hides why a read-only disk refuses, and never ends in /proc. */
+function makeFolder(folder: string): void {
+  if (existsSync(folder)) return;
+  const above = dirname(folder);
+  if (above !== folder) makeFolder(above);
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
 }
 
 function narrow(path: string, mode: number): void {
