@@ -32,8 +32,10 @@ const kindOf = (path: string): 'file' | 'folder' | 'hidden' | undefined => {
 /** @throws ReasonixError `config` when the working folder is gone, or the settings folder is no folder. */
 export function findFolders(options: FolderOptions): Folders {
   const cwd = resolve(options.cwd);
-  if (kindOf(cwd) !== 'folder') {
-    throw new ReasonixError('config', `the working folder ${cwd} does not exist`, {
+  const found = kindOf(cwd);
+  if (found !== 'folder') {
+    const wrong = { file: 'is a file', hidden: 'cannot be looked at', none: 'does not exist' }[found ?? 'none'];
+    throw new ReasonixError('config', `the working folder ${cwd} ${wrong}`, {
       hint: 'change to a folder that exists, or name one with --cwd',
     });
   }

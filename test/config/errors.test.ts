@@ -202,6 +202,12 @@ describe('files that cannot be read', () => {
     expect((await folders.load({ home: join(folders.root, 'nobody') })).files).toEqual([]);
   });
 
+  test('a working folder that is a file', async () => {
+    const file = folders.write('project/file', '');
+    const message = `the working folder ${file} is a file`;
+    expect((await folders.fault({ cwd: file })).message).toBe(message);
+  });
+
   test('a working folder that is gone', async () => {
     const cwd = join(folders.root, 'gone');
     expect((await folders.fault({ cwd })).message).toBe(`the working folder ${cwd} does not exist`);
