@@ -11,9 +11,10 @@ export interface ClippingOptions {
 
 /** Keeps the head and the tail of a large result; the whole text stays in the log for `read_result`. */
 export function clipping({ limit = 32 * 1024, lookup }: ClippingOptions): Middleware {
+  const readResult = readResultTool(lookup);
   return defineMiddleware({
     name: 'clipping',
-    prepareSession: (setup) => setup.addTool(readResultTool(lookup)),
+    prepareSession: (setup) => setup.addTool(readResult),
     async aroundTool(run, next) {
       const outcome = await next(run);
       const bytes = byteLength(outcome.content);

@@ -2,12 +2,8 @@ import { defineMiddleware, type Middleware, type SessionSetup } from '../session
 import { describeSkills } from '../skills/catalog.ts';
 import type { ListOptions, ListResult } from '../skills/list-filter.ts';
 import type { SkillLibrary } from '../skills/types.ts';
-import { installSkillTool } from '../tools/install-skill.ts';
-import { listSubagentsTool } from '../tools/list-subagents.ts';
-import { readSkillTool } from '../tools/read-skill.ts';
-import { runSkillTool } from '../tools/run-skill.ts';
-import { searchSkillsTool } from '../tools/search-skills.ts';
 import type { SkillService } from '../tools/skill-service.ts';
+import { skillTools } from '../tools/skill-tools.ts';
 import { rememberSkills, skillNotice } from './skill-notice.ts';
 
 export interface SkillListing {
@@ -39,19 +35,18 @@ export async function addSkillTools(setup: SessionSetup, options: SkillListing, 
   const { service, style, maxBytes } = options;
   const library = await options.library(setup.cwd);
   if (library.skills.length === 0) return;
+  const tools = skillTools(service);
   if (!setup.isNew) {
-    for (const tool of [runSkillTool('', service), searchSkillsTool(service)]) setup.addTool(tool);
+    for (const tool of [tools.run(''), tools.search]) setup.addTool(tool);
   } else {
     const { listed, required } = await options.listed(library, setup);
     const folders = library.roots
       .filter((root) => root.status === 'ok' && root.scope !== 'builtin')
       .map((root) => root.path);
     const catalog = describeSkills({ skills: library.skills, listed, required, lazy, style, maxBytes, folders });
-    setup.addTool(runSkillTool(catalog.text, service));
-    if (lazy || catalog.isPartial) setup.addTool(searchSkillsTool(service));
+    setup.addTool(tools.run(catalog.text));
+    if (lazy || catalog.isPartial) setup.addTool(tools.search);
     if (setup.kind === 'root') await rememberSkills(setup, library, options.cache);
   }
-  setup.addTool(readSkillTool(service));
-  setup.addTool(listSubagentsTool(service));
-  setup.addTool(installSkillTool(service));
+  for (const tool of tools.others) setup.addTool(tool);
 }

@@ -1,6 +1,7 @@
 import type { EventOf, StoredEvent } from '../core/events.ts';
 import type { Message, ToolCall, ToolMessage } from '../core/messages.ts';
 import { addUsage, noUsage, type Usage } from '../core/usage.ts';
+import { shared } from './shared.ts';
 
 /** A skill body that is in the context now. */
 export interface LoadedSkill {
@@ -89,7 +90,7 @@ export class Thread {
     this.lastSeq = event.seq;
     switch (event.type) {
       case 'session.started':
-        this.started = event;
+        this.started = { ...event, system: shared(event.system), tools: shared(event.tools) };
         break;
       case 'user.message':
         this.#user(event);
