@@ -132,7 +132,10 @@ async function printVersion(): Promise<number> {
  */
 function endQuietlyOnClosedPipes(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
+    if (error.code !== 'EPIPE') {
+      reportError(new Error(`the output cannot be written: ${error.message}`, { cause: error }));
+      process.exit(EXIT.failed);
+    }
     if (process.stdout.listenerCount('error') === 1) process.exit(EXIT.done);
   });
   process.stderr.on('error', (error: NodeJS.ErrnoException) => {

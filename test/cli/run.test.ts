@@ -1,7 +1,8 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { built, Workplace } from './workplace.ts';
+import { binary, built, Workplace } from './workplace.ts';
 
 const SCRIPT = `
 rules:
@@ -302,6 +303,36 @@ describe('going on', () => {
     expect(copy.stdout).toMatch(/^s_[0-9a-z]{26}\n$/);
     const source = await place.json<{ messages: unknown[] }>(['session', 'show', session, '--json']);
     expect(source.messages).toHaveLength(2);
+  });
+
+  test('an empty task starts no session', async () => {
+    const { code, stderr } = await place.run(['run', ' ']);
+    expect(stderr).toContain('the task is empty');
+    expect(code).toBe(2);
+    expect((await place.json<{ sessions: unknown[] }>(['session', 'list', '--json'])).sessions).toEqual([]);
+  });
+
+  test.runIf(existsSync('/dev/full'))('an output that cannot be written is said in one line', () => {
+    const env = { PATH: process.env.PATH, HOME: place.home };
+    const full = openSync('/dev/full', 'w');
+    try {
+      for (const args of [
+        ['run', 'first'],
+        ['skill', 'list'],
+      ]) {
+        const { status, stderr } = spawnSync(process.execPath, [binary, ...args], {
+          cwd: place.project,
+          env,
+          encoding: 'utf8',
+          stdio: ['ignore', full, 'pipe'],
+        });
+        expect(stderr).toContain('reasonix: the output cannot be written');
+        expect(stderr).not.toContain(' at ');
+        expect(status).toBe(1);
+      }
+    } finally {
+      closeSync(full);
+    }
   });
 
   test('nothing to finish, no such session and an ambiguous start are said', async () => {

@@ -67,6 +67,9 @@ async function runText(flags: Given, text: string): Promise<number> {
       });
       const task = taskOf(text, flags.skill, await runtime.library());
       interrupt.signal.throwIfAborted();
+      if (task.kind === 'none' && target.kind !== 'resume') {
+        throw new ReasonixError('usage', 'the task is empty', { hint: 'say what there is to do' });
+      }
       const stop = runtime.observe((observation) => shown.observe(observation));
       const handle = await sessionOf(runtime, target, flags);
       if (task.kind === 'none' && !handle.isCut) throw nothingToFinish(handle.id);
