@@ -36,10 +36,16 @@ describe('run_skill', () => {
     shop.skill('dig', { runAs: 'subagent' }, 'You dig. Look for {{arguments}}.');
     let running = 0;
     let most = 0;
+    let bothRun = () => {};
+    const both = new Promise<void>((resolve) => {
+      bothRun = resolve;
+    });
     const { runtime, model } = await shop.open(async (request) => {
       if (request.skill === 'dig') {
         most = Math.max(most, ++running);
-        await delay(20);
+        if (most === 2) bothRun();
+        // Neither answers before the other has asked.
+        await both;
         running--;
         return `found ${lastText(request).content}`;
       }
@@ -236,6 +242,10 @@ describe('what keeps children in bounds', () => {
     shop.skill('dig', { runAs: 'subagent' }, 'You dig.');
     let running = 0;
     let most = 0;
+    let allRun = () => {};
+    const three = new Promise<void>((resolve) => {
+      allRun = resolve;
+    });
     const { runtime } = await shop.open(
       async (request) => {
         if (!request.skill) {
@@ -248,6 +258,9 @@ describe('what keeps children in bounds', () => {
           };
         }
         most = Math.max(most, ++running);
+        if (most >= 3) allRun();
+        // The first ones wait for each other, so that three at once is seen whatever the machine does.
+        await three;
         await delay(5);
         running--;
         const { content } = request.messages[0] as { content: string };
