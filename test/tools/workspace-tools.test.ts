@@ -28,10 +28,10 @@ it('rides on every request with at most 2,600 bytes', () => {
 });
 
 it('names as subject what rules match on', () => {
-  const project = workspaceTools({ cwd: '/work/p', home: '/home/me' });
+  const project = workspaceTools({ cwd: '/srv/p', home: '/home/me' });
   const subject = (name: string, input: unknown) => byName(name, project).subject(input);
-  expect(subject('read_file', { path: '/work/p/src/../a.ts' })).toBe('a.ts');
-  expect(subject('write_file', { path: '../q/a.ts' })).toBe('/work/q/a.ts');
+  expect(subject('read_file', { path: '/srv/p/src/../a.ts' })).toBe('a.ts');
+  expect(subject('write_file', { path: '../q/a.ts' })).toBe('/srv/q/a.ts');
   expect(subject('edit_file', { path: '~/x' })).toBe('/home/me/x');
   expect(subject('list_files', {})).toBe('.');
   expect(subject('grep', { pattern: 'x', path: 'src\\deep' })).toBe('src/deep');
