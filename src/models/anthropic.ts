@@ -3,10 +3,10 @@ import type { Stream } from '@anthropic-ai/sdk/core/streaming';
 import type { MessageParam, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages/messages';
 import { toAnthropicBody } from './anthropic-body.ts';
 import { MessagesCollector } from './anthropic-stream.ts';
+import { attempt } from './attempt.ts';
 import type { GenerateOptions, ModelClient, ModelReply, ModelRequest } from './contract.ts';
-import { cancelledError, providerError } from './provider-error.ts';
-import { DEFAULT_IDLE_TIMEOUT, Watch, watchedFetch } from './watched-fetch.ts';
-import { secretsOf, type WireOptions } from './wire.ts';
+import { watchedFetch } from './watched-fetch.ts';
+import type { WireOptions } from './wire.ts';
 
 const OWN_URL = 'https://api.anthropic.com';
 
@@ -28,44 +28,22 @@ class MessagesClient implements ModelClient {
     this.#options = options;
   }
 
-  async generate(request: ModelRequest, { signal, onDelta }: GenerateOptions): Promise<ModelReply> {
-    if (signal.aborted) throw cancelledError(signal);
-    const { name, baseUrl, keyVariable, maxOutputTokens, idleTimeout = DEFAULT_IDLE_TIMEOUT } = this.#options;
+  generate(request: ModelRequest, options: GenerateOptions): Promise<ModelReply> {
+    const { maxOutputTokens } = this.#options;
     const collector = new MessagesCollector();
-    const watch = new Watch(signal, idleTimeout);
-    try {
+    return attempt(this.#options, request, options, collector, async ({ watch, read }) => {
       const sdk = await this.#load();
       const body = toAnthropicBody(request, { maxOutputTokens });
       const { messages } = body;
+      const { signal, fetchOptions } = watch;
       for (let pauses = 0; ; pauses++) {
         // `messages.create` writes warnings about models to the console of whoever embeds this.
-        const stream = await sdk.post<Stream<RawMessageStreamEvent>>('/v1/messages', {
-          body,
-          stream: true,
-          signal: watch.signal,
-          fetchOptions: watch.fetchOptions,
-        });
-        for await (const event of stream) {
-          for (const delta of collector.add(event)) onDelta?.(delta);
-        }
-        if (signal.aborted) throw cancelledError(signal, collector.text);
-        if (watch.silent) throw watch.silent;
+        const call = { body, stream: true, signal, fetchOptions } as const;
+        await read(await sdk.post<Stream<RawMessageStreamEvent>>('/v1/messages', call));
         if (!collector.endPart() || pauses === MAX_PAUSES) return collector.reply(request);
         body.messages = [...messages, { role: 'assistant', content: collector.content } as unknown as MessageParam];
       }
-    } catch (error) {
-      if (signal.aborted) throw cancelledError(signal, collector.text);
-      throw providerError(watch.silent ?? error, {
-        provider: name,
-        model: request.model,
-        keyVariable,
-        baseUrl,
-        secrets: secretsOf(this.#options),
-        partialText: collector.text,
-      });
-    } finally {
-      watch.end();
-    }
+    });
   }
 
   #load(): Promise<Anthropic> {

@@ -1,11 +1,11 @@
 import type OpenAI from 'openai';
+import { attempt } from './attempt.ts';
 import type { GenerateOptions, ModelClient, ModelReply, ModelRequest } from './contract.ts';
 import { dialectOf } from './dialects.ts';
 import { toOpenAIBody } from './openai-body.ts';
 import { ChatCollector } from './openai-stream.ts';
-import { cancelledError, providerError } from './provider-error.ts';
-import { DEFAULT_IDLE_TIMEOUT, Watch, watchedFetch } from './watched-fetch.ts';
-import { secretsOf, type WireOptions } from './wire.ts';
+import { watchedFetch } from './watched-fetch.ts';
+import type { WireOptions } from './wire.ts';
 
 /** Chat completions, of OpenAI or any server that speaks like it. One call is one attempt. */
 export function openaiClient(options: WireOptions): ModelClient {
@@ -22,38 +22,17 @@ class ChatClient implements ModelClient {
     this.#options = options;
   }
 
-  async generate(request: ModelRequest, { signal, onDelta }: GenerateOptions): Promise<ModelReply> {
-    if (signal.aborted) throw cancelledError(signal);
-    const { name, baseUrl, keyVariable, maxOutputTokens, idleTimeout = DEFAULT_IDLE_TIMEOUT } = this.#options;
+  generate(request: ModelRequest, options: GenerateOptions): Promise<ModelReply> {
+    const { name, baseUrl, maxOutputTokens } = this.#options;
     const collector = new ChatCollector();
-    const watch = new Watch(signal, idleTimeout);
-    try {
+    return attempt(this.#options, request, options, collector, async ({ watch, read }) => {
       const dialect = dialectOf({ name, baseUrl, model: request.model });
       const sdk = await this.#load();
       const body = toOpenAIBody(request, { dialect, maxOutputTokens });
-      const stream = await sdk.chat.completions.create(body, {
-        signal: watch.signal,
-        fetchOptions: watch.fetchOptions,
-      });
-      for await (const chunk of stream) {
-        for (const delta of collector.add(chunk)) onDelta?.(delta);
-      }
-      if (signal.aborted) throw cancelledError(signal, collector.text);
-      if (watch.silent) throw watch.silent;
+      const { signal, fetchOptions } = watch;
+      await read(await sdk.chat.completions.create(body, { signal, fetchOptions }));
       return collector.reply(request);
-    } catch (error) {
-      if (signal.aborted) throw cancelledError(signal, collector.text);
-      throw providerError(watch.silent ?? error, {
-        provider: name,
-        model: request.model,
-        keyVariable,
-        baseUrl,
-        secrets: secretsOf(this.#options),
-        partialText: collector.text,
-      });
-    } finally {
-      watch.end();
-    }
+    });
   }
 
   #load(): Promise<OpenAI> {
