@@ -2,7 +2,6 @@ import { platform } from 'node:os';
 import { resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { Limits } from '../core/budget.ts';
-import { ReasonixError } from '../core/errors.ts';
 import { newSessionId } from '../core/ids.ts';
 import { prompt } from '../core/prompts.ts';
 import type { RequiredSet } from '../middleware/required-skills.ts';
@@ -10,7 +9,7 @@ import type { Models } from '../models/contract.ts';
 import { forkHistory } from '../session/fork.ts';
 import type { Observation, SessionHost, SessionPlan } from '../session/host.ts';
 import type { Middleware, SessionInfo } from '../session/middleware.ts';
-import { Session } from '../session/session.ts';
+import { Session, startOf } from '../session/session.ts';
 import { Thread } from '../session/thread.ts';
 import type { SkillLibrary } from '../skills/types.ts';
 import type { SessionStore } from '../store/contract.ts';
@@ -106,12 +105,7 @@ export class Runtime {
   async #open(id: string, { model }: SessionOptions): Promise<Session> {
     const { host, store, models, tools } = this.#wiring;
     const thread = Thread.fold(id, await store.read(id));
-    if (!thread.started) {
-      throw new ReasonixError('session_not_found', `there is no session ${id}`, {
-        hint: 'list them with: reasonix session list',
-      });
-    }
-    const session = await Session.open(host, thread, tools(thread.started.cwd));
+    const session = await Session.open(host, thread, tools(startOf(thread).cwd));
     if (model) session.useModel(await models.resolve(model));
     await session.claim();
     return session;
@@ -143,18 +137,13 @@ export class Runtime {
    */
   async #fork(source: Thread, { model }: SessionOptions): Promise<Session> {
     const { host, store, models, tools } = this.#wiring;
-    const { started, session: from, lastSeq } = source;
-    if (!started) {
-      throw new ReasonixError('session_not_found', `there is no session ${from}`, {
-        hint: 'list them with: reasonix session list',
-      });
-    }
-    const { parent: _parent, ...kept } = started;
+    const { session: from, lastSeq } = source;
+    const { parent: _parent, ...kept } = startOf(source);
     const id = newSessionId();
     const forkedFrom = { session: from, seq: lastSeq };
     const copy = { ...kept, session: id, root: id, kind: 'root' as const, depth: 0, forkedFrom };
     const history = forkHistory(from, await store.read(from));
-    const session = await Session.copy(host, copy, history, tools(started.cwd));
+    const session = await Session.copy(host, copy, history, tools(kept.cwd));
     if (model) session.useModel(await models.resolve(model));
     return session;
   }

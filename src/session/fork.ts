@@ -1,6 +1,7 @@
 import type { SessionEvent, StoredEvent } from '../core/events.ts';
 import { prompt } from '../core/prompts.ts';
 import { noUsage } from '../core/usage.ts';
+import { closingResults } from './open-calls.ts';
 import { Thread } from './thread.ts';
 
 /** Events that belong to the source alone: its identity, and what its children cost. */
@@ -18,15 +19,7 @@ export function forkHistory(session: string, events: readonly StoredEvent[]): Se
     else copied.push(event as SessionEvent);
   }
   const thread = Thread.fold(session, events);
-  for (const call of thread.openCalls.values()) {
-    copied.push({
-      type: 'tool.result',
-      call: call.id,
-      name: call.name,
-      content: prompt('interrupted-call'),
-      isError: true,
-    });
-  }
+  copied.push(...closingResults(thread, prompt('interrupted-call')));
   if (thread.turn) {
     copied.push({
       type: 'turn.ended',

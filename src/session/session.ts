@@ -10,6 +10,7 @@ import type { Lease } from '../store/contract.ts';
 import type { Tool } from '../tools/define-tool.ts';
 import type { SessionHost, SessionPlan } from './host.ts';
 import type { SessionInfo } from './middleware.ts';
+import { closingResults } from './open-calls.ts';
 import { runTurn } from './run-turn.ts';
 import { prepare } from './setup.ts';
 import { Thread } from './thread.ts';
@@ -84,7 +85,7 @@ export class Session {
     tools: readonly Tool[],
   ): Promise<Session> {
     const thread = new Thread(started.session);
-    const info = infoOf({ session: started.session, started });
+    const info = infoOf(started);
     const setup = await prepare(host.chain, { info, system: '', tools }, thread, false);
     const session = new Session(host, info, thread, setup.tools);
     await session.claim();
@@ -94,14 +95,13 @@ export class Session {
 
   /** Opens a session whose log was read into `thread`, with the tools that exist now. */
   static async open(host: SessionHost, thread: Thread, tools: readonly Tool[]): Promise<Session> {
-    const info = infoOf(thread);
+    const info = infoOf(startOf(thread));
     const setup = await prepare(host.chain, { info, system: '', tools }, thread, false);
     return new Session(host, info, thread, setup.tools);
   }
 
   get started(): EventOf<'session.started'> {
-    if (!this.thread.started) throw new Error(`session ${this.id} has no first event`);
-    return this.thread.started;
+    return startOf(this.thread);
   }
 
   /** What every request of the session begins with. */
@@ -204,15 +204,7 @@ export class Session {
   async abandonTurn(reason: string): Promise<void> {
     if (!this.thread.turn) return;
     await this.claim();
-    const closed = [...this.thread.openCalls.values()].map(
-      (call): SessionEvent => ({
-        type: 'tool.result',
-        call: call.id,
-        name: call.name,
-        content: prompt('interrupted-call'),
-        isError: true,
-      }),
-    );
+    const closed = closingResults(this.thread, prompt('interrupted-call'));
     const answer = this.thread.turn.lastText;
     await this.append([...closed, { type: 'turn.ended', status: 'cancelled', answer, reason }]);
   }
@@ -238,13 +230,15 @@ export class Session {
 /** What other products call our tools; such calls are answered by the same code. */
 const TOOL_SYNONYMS: Readonly<Record<string, string>> = { InvokeSkill: 'run_skill', SearchSkills: 'search_skills' };
 
-function infoOf(thread: Pick<Thread, 'session' | 'started'>): SessionInfo {
-  const { started } = thread;
-  if (!started) {
-    throw new ReasonixError('session_not_found', `there is no session ${thread.session}`, {
-      hint: 'list them with: reasonix session list',
-    });
-  }
+/** @throws ReasonixError `session_not_found` when the log is empty. */
+export function startOf({ session, started }: Pick<Thread, 'session' | 'started'>): EventOf<'session.started'> {
+  if (started) return started;
+  throw new ReasonixError('session_not_found', `there is no session ${session}`, {
+    hint: 'list them with: reasonix session list',
+  });
+}
+
+function infoOf(started: EventOf<'session.started'>): SessionInfo {
   return {
     session: started.session,
     kind: started.kind,

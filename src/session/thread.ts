@@ -7,14 +7,12 @@ import { shared } from './shared.ts';
 export interface LoadedSkill {
   name: string;
   hash: string;
-  seq: number;
 }
 
 /** The turn that is open: begun by a user message, not ended yet. */
 export interface OpenTurn {
   /** Sequence number of the message that began it. */
   seq: number;
-  startedAt: string;
   from: { session: string; call: string } | undefined;
   steps: number;
   /** Model calls of this session. */
@@ -60,9 +58,8 @@ export class Thread {
   hostCall = false;
   readonly loadedSkills = new Map<string, LoadedSkill>();
   readonly disabledSkills = new Set<string>();
-  /** Nudges for required skills, and the names of the newest one. */
+  /** Nudges for required skills. */
   requiredNudges = 0;
-  nudgedSkills: string[] = [];
   readonly skillChanges: EventOf<'skills.changed'>[] = [];
   /** Children in the order of their calls. */
   readonly children: { ref: string; call: string }[] = [];
@@ -105,11 +102,10 @@ export class Thread {
         this.#result(event);
         break;
       case 'skill.loaded':
-        this.loadedSkills.set(event.name, { name: event.name, hash: event.hash, seq: event.seq });
+        this.loadedSkills.set(event.name, { name: event.name, hash: event.hash });
         break;
       case 'required.nudged':
         this.requiredNudges = event.count;
-        this.nudgedSkills = event.names;
         break;
       case 'skill.switched':
         if (event.enabled) this.disabledSkills.delete(event.name);
@@ -141,7 +137,6 @@ export class Thread {
     }
     this.turn = {
       seq: event.seq,
-      startedAt: event.at,
       from: event.from,
       steps: 0,
       usage: noUsage(),
@@ -199,14 +194,14 @@ export class Thread {
     this.turn.spawns += event.spawns;
   }
 
-  #compact(event: StoredEvent & EventOf<'context.compacted'>): void {
+  #compact(event: EventOf<'context.compacted'>): void {
     const kept = this.messages.splice(0);
     this.messages.push(...event.messages, ...kept.slice(event.replaced));
     for (const [call, slot] of this.#slots) {
       this.#slots.set(call, slot - event.replaced + event.messages.length);
     }
     this.loadedSkills.clear();
-    for (const skill of event.keptSkills) this.loadedSkills.set(skill.name, { ...skill, seq: event.seq });
+    for (const skill of event.keptSkills) this.loadedSkills.set(skill.name, skill);
   }
 }
 

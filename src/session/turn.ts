@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { type Budget, type LimitHit, limitText } from '../core/budget.ts';
 import { describeError, isCancellation } from '../core/errors.ts';
 import type { EventOf, SessionEvent } from '../core/events.ts';
@@ -12,6 +11,7 @@ import type { ModelReply } from '../models/contract.ts';
 import type { Tool, ToolContext, ToolEffects, ToolOutcome } from '../tools/define-tool.ts';
 import { composeModel, composeTool, verdictOf } from './chain.ts';
 import type { NextModel, NextTool, SessionInfo, ToolRun, TurnVerdict, TurnView } from './middleware.ts';
+import { closingResults } from './open-calls.ts';
 import { schedule } from './scheduler.ts';
 import type { Session } from './session.ts';
 import type { Thread } from './thread.ts';
@@ -115,7 +115,7 @@ export class Turn implements TurnView {
 
   /** Gives every call that is still open a result, so that the history stays one a provider takes. */
   async closeCalls(text: string): Promise<void> {
-    const results = [...this.thread.openCalls.values()].map((call) => resultOf(call, { content: text, isError: true }));
+    const results = closingResults(this.thread, text);
     if (results.length > 0) await this.append(results);
   }
 
@@ -247,22 +247,20 @@ export class Turn implements TurnView {
 
 /** `running`, or the signal's reason when a tool does not stop within its grace. */
 async function raceStop<T>(running: Promise<T>, signal: AbortSignal): Promise<T> {
-  const settled = new AbortController();
-  const stopped = (async () => {
-    if (!signal.aborted) {
-      await new Promise<void>((resolve) => {
-        signal.addEventListener('abort', () => resolve(), { once: true, signal: settled.signal });
-        settled.signal.addEventListener('abort', () => resolve(), { once: true });
-      });
-    }
-    await delay(STOP_GRACE, undefined, { signal: settled.signal });
-    throw signal.reason;
-  })();
-  stopped.catch(() => {});
+  let grace: NodeJS.Timeout | undefined;
+  let onAbort = () => {};
+  const stopped = new Promise<never>((_, reject) => {
+    onAbort = () => {
+      grace = setTimeout(() => reject(signal.reason), STOP_GRACE);
+    };
+  });
+  if (signal.aborted) onAbort();
+  else signal.addEventListener('abort', onAbort, { once: true });
   try {
     return await Promise.race([running, stopped]);
   } finally {
-    settled.abort();
+    clearTimeout(grace);
+    signal.removeEventListener('abort', onAbort);
   }
 }
 
