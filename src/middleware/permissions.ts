@@ -1,3 +1,4 @@
+import type { EventOf } from '../core/events.ts';
 import { prompt } from '../core/prompts.ts';
 import { allows, denies, parseToolRules, type ToolRule } from '../core/tool-rules.ts';
 import { defineMiddleware, type Middleware, type ToolRun } from '../session/middleware.ts';
@@ -30,6 +31,25 @@ export interface PermissionOptions {
 /** Why a write was refused that somebody might have allowed. */
 export const NOBODY_TO_ASK = 'it needs approval and nobody can be asked here';
 
+type Narrowed = NonNullable<EventOf<'session.started'>['permissions']>;
+
+interface NarrowedRules {
+  deny: readonly ToolRule[];
+  grants: { rules: readonly ToolRule[]; text: string }[];
+}
+
+const parsed = new WeakMap<Narrowed, NarrowedRules>();
+
+/** The rules of a session, parsed once: they are frozen with it, and every call is held against them. */
+function rulesOf(narrowed: Narrowed): NarrowedRules {
+  const known = parsed.get(narrowed);
+  if (known) return known;
+  const grants = narrowed.grants.map((grant) => ({ rules: parseToolRules(grant).rules, text: grant.join(', ') }));
+  const rules = { deny: parseToolRules(narrowed.deny).rules, grants };
+  parsed.set(narrowed, rules);
+  return rules;
+}
+
 type Decision = { kind: 'run' } | { kind: 'ask' } | { kind: 'refuse'; why: string };
 
 /**
@@ -51,12 +71,11 @@ export function permissions(options: PermissionOptions): Middleware {
     if (denies(rules.deny, tool.name, subject)) return { kind: 'refuse', why: 'a deny rule forbids it' };
     const narrowed = turn.thread.started?.permissions;
     if (narrowed) {
+      const { deny, grants } = rulesOf(narrowed);
       if (narrowed.readOnly && tool.effects === 'write') return { kind: 'refuse', why: 'this session is read-only' };
-      if (denies(parseToolRules(narrowed.deny).rules, tool.name, subject)) {
-        return { kind: 'refuse', why: 'the skill disallows it' };
-      }
-      const outside = narrowed.grants.find((grant) => !allows(parseToolRules(grant).rules, tool.name, subject));
-      if (outside) return { kind: 'refuse', why: `the skill allows only ${outside.join(', ') || 'no tools'}` };
+      if (denies(deny, tool.name, subject)) return { kind: 'refuse', why: 'the skill disallows it' };
+      const outside = grants.find(({ rules: grant }) => !matches(grant));
+      if (outside) return { kind: 'refuse', why: `the skill allows only ${outside.text || 'no tools'}` };
     }
     // A part of a compound command is enough to ask, as it is to refuse.
     if (denies(rules.ask, tool.name, subject)) return { kind: 'ask' };

@@ -28,8 +28,11 @@ export async function requiredSet(
     library,
   );
   const names = required.map(({ name }) => name);
-  const sealed = library.skills.filter((skill) => skill.disableModelInvocation).map(({ name }) => name);
-  return { names, sealed: names.filter((name) => sealed.includes(name)), unresolved };
+  const isSealed = (name: string): boolean => {
+    const lookup = library.find(name);
+    return lookup.status === 'found' && lookup.skill.disableModelInvocation;
+  };
+  return { names, sealed: names.filter(isSealed), unresolved };
 }
 
 /** The body of a required skill as it is injected. */
