@@ -1,7 +1,7 @@
 import type { AgentConfig } from '../config/config.ts';
 import { messageOf, ReasonixError } from '../core/errors.ts';
 import type { EventOf } from '../core/events.ts';
-import type { ModelClient, Models } from '../models/contract.ts';
+import type { Models } from '../models/contract.ts';
 import type { Skill } from '../skills/types.ts';
 
 type SessionModel = EventOf<'session.started'>['model'];
@@ -41,17 +41,4 @@ export async function chooseChildModel(
   if (wanted === undefined) return withEffort(parent.provider, parent.name);
   const { provider, model } = await models.resolve(wanted);
   return withEffort(provider, model);
-}
-
-/** Models of a program that brings one client of its own: every name means that client. */
-export function singleModel(client: ModelClient): Models {
-  return {
-    resolve: async (name) => ({
-      client,
-      provider: client.provider,
-      model: name?.startsWith(`${client.provider}/`) ? name.slice(client.provider.length + 1) : 'default',
-      contextWindow: 128_000,
-      price: undefined,
-    }),
-  };
 }

@@ -7,7 +7,7 @@ import { messageOf, ReasonixError } from '../core/errors.ts';
 import { inProcessSlots } from '../engines/in-process.ts';
 import type { Models } from '../models/contract.ts';
 import { detectProvider } from '../models/detect.ts';
-import { createModels } from '../models/models.ts';
+import { createModels, modelsOf } from '../models/models.ts';
 import type { Observation, SessionHost } from '../session/host.ts';
 import { LeaseKeeper } from '../session/lease-keeper.ts';
 import { openLibrary } from '../skills/library.ts';
@@ -22,10 +22,11 @@ import { Dispatcher } from '../subagents/dispatcher.ts';
 import type { LiveSession } from '../subagents/live.ts';
 import { SubagentRunner } from '../subagents/runner.ts';
 import type { Tool } from '../tools/define-tool.ts';
+import { memo } from '../tools/memo.ts';
 import { workspaceTools } from '../tools/workspace-tools.ts';
 import { fullResultLookup } from './full-result.ts';
 import { insertMiddleware, shippedMiddleware } from './middleware-order.ts';
-import { chooseChildModel, singleModel } from './model-choice.ts';
+import { chooseChildModel } from './model-choice.ts';
 import { Observers } from './observers.ts';
 import type { RuntimeOptions } from './options.ts';
 import { cacheFolder, installRoot, libraryOptions } from './places.ts';
@@ -55,7 +56,7 @@ export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime
     profile: options.profile,
   });
   const { config, folders } = loaded;
-  const models = options.models ?? (await modelsOf(options, loaded, env));
+  const models = options.models ?? (await configuredModels(options, loaded, env));
   const store =
     options.store ?? (await openSqliteStore({ home: folders.reasonixHome, path: config.store.path, onProblem }));
   try {
@@ -86,7 +87,8 @@ async function wire(options: RuntimeOptions, { config, folders }: LoadedConfig, 
     libraries.set(from, opened);
     return opened;
   };
-  const tools = (cwd: string): readonly Tool[] => {
+  // Tools hold no state of a session: all sessions of a folder share them.
+  const tools = memo((cwd: string): readonly Tool[] => {
     const web = config.tools.web_fetch;
     const builtIn = workspaceTools({
       cwd,
@@ -101,7 +103,7 @@ async function wire(options: RuntimeOptions, { config, folders }: LoadedConfig, 
     const all = [...builtIn, ...(options.tools ?? [])];
     const { enabled } = config.tools;
     return enabled ? all.filter((tool) => enabled.includes(tool.name)) : all;
-  };
+  });
   const required: Wiring['required'] = async (info) => requiredSet(config, folders, info, await library(info.cwd));
   const host: SessionHost & { chain: SessionHost['chain'] } = {
     store,
@@ -199,12 +201,13 @@ function secretsOf(env: Readonly<Record<string, string | undefined>>): string[] 
   return values.filter((value) => value.length >= 8);
 }
 
-async function modelsOf(
+async function configuredModels(
   options: RuntimeOptions,
   { config, folders }: LoadedConfig,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<Models> {
-  if (options.model !== undefined && typeof options.model !== 'string') return singleModel(options.model);
+  if (options.model !== undefined && typeof options.model !== 'string')
+    return modelsOf(options.model, { model: 'default' });
   // Looking for a server takes time, so it waits until a model is wanted.
   let found: Promise<Models> | undefined;
   const find = async (): Promise<Models> => {
