@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { messageOf } from '../core/errors.ts';
 import type { SessionEvent } from '../core/events.ts';
 import type { ToolDefinition } from '../core/messages.ts';
+import { prompt } from '../core/prompts.ts';
 
 /** `read` runs beside others and again after a crash; `write` is a barrier and never runs twice; `agent` starts or continues a session. */
 export type ToolEffects = 'read' | 'write' | 'agent';
@@ -99,18 +100,21 @@ function parseArguments<Schema extends z.ZodType>(
   text: string,
   parameters: Record<string, unknown>,
 ): ParsedArguments<z.output<Schema>> {
-  const shape = `Expected arguments of this shape: ${JSON.stringify(parameters)}`;
+  const refuse = (name: string, problem: string): ParsedArguments<z.output<Schema>> => ({
+    ok: false,
+    problem: prompt(name, { problem, shape: JSON.stringify(parameters) }),
+  });
   let value: unknown;
   try {
     value = parseJson(text);
   } catch (error) {
-    return { ok: false, problem: `The arguments are not valid JSON: ${messageOf(error)}. ${shape}` };
+    return refuse('arguments-not-json', messageOf(error));
   }
   const strict = schema.safeParse(value);
   const result = strict.success ? strict : schema.safeParse(withoutNulls(value));
   if (result.success) return { ok: true, input: result.data };
   const issues = result.error.issues.map((issue) => `${issue.path.join('.') || 'arguments'}: ${issue.message}`);
-  return { ok: false, problem: `The arguments do not fit: ${issues.join('; ')}. ${shape}` };
+  return refuse('arguments-unfit', issues.join('; '));
 }
 
 /** Some providers make models send `null` for every parameter that is not used. */
