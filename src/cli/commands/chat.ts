@@ -5,7 +5,7 @@ import type { SessionStore } from '../../store/contract.ts';
 import { type ChatState, chatCommand } from '../chat/chat-commands.ts';
 import { openPrompt } from '../chat/prompt.ts';
 import type { FlagValues, Handler } from '../command.ts';
-import type { chatFlags } from '../commands.ts';
+import type { chatFlags } from '../command-flags.ts';
 import { EXIT, reportError } from '../failure.ts';
 import { note } from '../output.ts';
 import { Interrupt } from '../run/interrupt.ts';

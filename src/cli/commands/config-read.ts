@@ -7,7 +7,7 @@ import {
   type TierValue,
 } from '../../config/explain.ts';
 import type { Handler } from '../command.ts';
-import type { readFlags } from '../commands.ts';
+import type { readFlags } from '../command-flags.ts';
 import { EXIT } from '../failure.ts';
 import { dataColumns, note, print, printJson } from '../output.ts';
 import { loadSettings, shortPath } from '../settings.ts';

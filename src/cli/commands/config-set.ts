@@ -2,7 +2,7 @@ import { getKey } from '../../config/explain.ts';
 import { setKey } from '../../config/set.ts';
 import { ReasonixError } from '../../core/errors.ts';
 import type { Handler } from '../command.ts';
-import type { configSetFlags } from '../commands.ts';
+import type { configSetFlags } from '../command-flags.ts';
 import { EXIT } from '../failure.ts';
 import { note, print, printJson } from '../output.ts';
 import { loadOptions, loadSettings, shortPath } from '../settings.ts';

@@ -1,5 +1,5 @@
 import type { Handler } from '../command.ts';
-import type { readFlags } from '../commands.ts';
+import type { readFlags } from '../command-flags.ts';
 import { type Check, checkAll } from '../doctor/checks.ts';
 import { EXIT } from '../failure.ts';
 import { note, print, printJson } from '../output.ts';

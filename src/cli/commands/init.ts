@@ -5,7 +5,7 @@ import { messageOf, ReasonixError } from '../../core/errors.ts';
 import { projectRoot } from '../../runtime/places.ts';
 import { createSkill } from '../../skills/create.ts';
 import type { Handler } from '../command.ts';
-import type { initFlags } from '../commands.ts';
+import type { initFlags } from '../command-flags.ts';
 import { EXIT } from '../failure.ts';
 import { EXAMPLE_SKILL, starterToml } from '../init-files.ts';
 import { note, print } from '../output.ts';

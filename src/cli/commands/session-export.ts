@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { messageOf, ReasonixError } from '../../core/errors.ts';
 import type { Handler } from '../command.ts';
-import type { sessionExportFlags } from '../commands.ts';
+import type { sessionExportFlags } from '../command-flags.ts';
 import { EXIT } from '../failure.ts';
 import { jsonLine, note } from '../output.ts';
 import { exportHtml } from '../session/export-html.ts';

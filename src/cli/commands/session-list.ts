@@ -1,5 +1,5 @@
 import type { Handler } from '../command.ts';
-import type { sessionListFlags } from '../commands.ts';
+import type { sessionListFlags } from '../command-flags.ts';
 import { EXIT } from '../failure.ts';
 import { ago, statusOf } from '../format.ts';
 import { dataColumns, note, print, printJson } from '../output.ts';

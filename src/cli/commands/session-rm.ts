@@ -2,7 +2,7 @@ import { ReasonixError } from '../../core/errors.ts';
 import type { SessionSummary } from '../../store/contract.ts';
 import { describeOwner } from '../../store/owner.ts';
 import type { Handler } from '../command.ts';
-import type { sessionRemoveFlags } from '../commands.ts';
+import type { sessionRemoveFlags } from '../command-flags.ts';
 import { EXIT } from '../failure.ts';
 import { plural } from '../format.ts';
 import { note, print, printJson } from '../output.ts';

@@ -1,7 +1,7 @@
 import { totalTokens } from '../../core/usage.ts';
 import { Thread } from '../../session/thread.ts';
 import type { Handler } from '../command.ts';
-import type { sessionShowFlags } from '../commands.ts';
+import type { sessionShowFlags } from '../command-flags.ts';
 import { EXIT } from '../failure.ts';
 import { fullCount, plural, statusOf } from '../format.ts';
 import { note, print, printJson } from '../output.ts';

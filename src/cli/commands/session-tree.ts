@@ -1,5 +1,5 @@
 import type { Handler } from '../command.ts';
-import type { readFlags } from '../commands.ts';
+import type { readFlags } from '../command-flags.ts';
 import { EXIT } from '../failure.ts';
 import { dataColumns, print, printJson } from '../output.ts';
 import { findSession, withStore } from '../session/open-store.ts';

@@ -3,7 +3,7 @@ import { libraryOptions } from '../../runtime/places.ts';
 import { type FixedFile, lintSkills } from '../../skills/lint/lint.ts';
 import { counted, type LintProblem } from '../../skills/lint/problem.ts';
 import type { Handler } from '../command.ts';
-import type { skillLintFlags } from '../commands.ts';
+import type { skillLintFlags } from '../command-flags.ts';
 import { EXIT } from '../failure.ts';
 import { dataColumns, note, print, printJson } from '../output.ts';
 import { loadSettings, shortPath } from '../settings.ts';

@@ -2,7 +2,7 @@ import type { OpenedLibrary } from '../../skills/library.ts';
 import { sortedByCodePoint } from '../../skills/names.ts';
 import type { Skill } from '../../skills/types.ts';
 import type { Handler } from '../command.ts';
-import type { skillListFlags } from '../commands.ts';
+import type { skillListFlags } from '../command-flags.ts';
 import { EXIT } from '../failure.ts';
 import { listing } from '../listed.ts';
 import { dataColumns, note, print, printJson } from '../output.ts';

@@ -1,7 +1,7 @@
 import { installRoot } from '../../runtime/places.ts';
 import { createSkill } from '../../skills/create.ts';
 import type { Handler } from '../command.ts';
-import type { skillNewFlags } from '../commands.ts';
+import type { skillNewFlags } from '../command-flags.ts';
 import { EXIT } from '../failure.ts';
 import { note, print, printJson } from '../output.ts';
 import { loadSettings } from '../settings.ts';

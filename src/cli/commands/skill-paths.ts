@@ -1,5 +1,5 @@
 import type { Handler } from '../command.ts';
-import type { skillShowFlags } from '../commands.ts';
+import type { skillShowFlags } from '../command-flags.ts';
 import { EXIT } from '../failure.ts';
 import { dataColumns, print, printJson } from '../output.ts';
 import { shortPath } from '../settings.ts';

@@ -1,6 +1,6 @@
 import { searchSkills } from '../../skills/search.ts';
 import type { Handler } from '../command.ts';
-import type { skillSearchFlags } from '../commands.ts';
+import type { skillSearchFlags } from '../command-flags.ts';
 import { EXIT } from '../failure.ts';
 import { dataColumns, note, print, printJson } from '../output.ts';
 import { loadSkills } from '../skills.ts';

@@ -1,7 +1,7 @@
 import type { ToolRule } from '../../core/tool-rules.ts';
 import { type Skill, SOURCE_OF_SCOPE } from '../../skills/types.ts';
 import type { Handler } from '../command.ts';
-import type { skillShowFlags } from '../commands.ts';
+import type { skillShowFlags } from '../command-flags.ts';
 import { EXIT } from '../failure.ts';
 import { note, print, printJson } from '../output.ts';
 import { shortPath } from '../settings.ts';

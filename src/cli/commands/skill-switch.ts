@@ -1,6 +1,6 @@
 import { setKey } from '../../config/set.ts';
 import type { Handler, Invocation } from '../command.ts';
-import type { skillSwitchFlags } from '../commands.ts';
+import type { skillSwitchFlags } from '../command-flags.ts';
 import { EXIT } from '../failure.ts';
 import { note, print } from '../output.ts';
 import { loadOptions, loadSettings, shortPath } from '../settings.ts';

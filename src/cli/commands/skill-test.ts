@@ -12,7 +12,7 @@ import { type FinishedRun, type SkillTestReport, testSkill } from '../../runtime
 import type { Skill } from '../../skills/types.ts';
 import type { SessionStore } from '../../store/contract.ts';
 import type { FlagValues, Handler } from '../command.ts';
-import type { skillTestFlags } from '../commands.ts';
+import type { skillTestFlags } from '../command-flags.ts';
 import { EXIT } from '../failure.ts';
 import { plural, shortTime } from '../format.ts';
 import { note, print, printJson } from '../output.ts';

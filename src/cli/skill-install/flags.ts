@@ -1,6 +1,11 @@
 import { jsonFlag, settingsFlags } from '../settings-flags.ts';
 
 const yes = { type: 'boolean', short: 'y', doc: 'do it without asking' } as const;
+const installed = {
+  type: 'string',
+  choices: ['project', 'user'],
+  doc: 'only what is installed there (default both)',
+} as const;
 const force = { type: 'boolean', doc: 'also over skills that were not installed, or were edited since' } as const;
 const allowPrivate = {
   type: 'boolean',
@@ -18,7 +23,7 @@ export const skillInstallFlags = {
   ...settingsFlags,
 } as const;
 export const skillUpdateFlags = {
-  scope: { type: 'string', choices: ['project', 'user'], doc: 'only what is installed there (default both)' },
+  scope: installed,
   yes,
   force,
   'allow-private': allowPrivate,
@@ -26,7 +31,7 @@ export const skillUpdateFlags = {
   ...settingsFlags,
 } as const;
 export const skillVerifyFlags = {
-  scope: { type: 'string', choices: ['project', 'user'], doc: 'only what is installed there (default both)' },
+  scope: installed,
   ...jsonFlag,
   ...settingsFlags,
 } as const;
