@@ -14,8 +14,8 @@ const LOOSE_JOINER =
 const LOOSE_SELECTOR = /(?<=^|\s|\ufe0e|\ufe0f)(?:\ufe0e|\ufe0f)+/gu;
 
 /** What opens or closes something for a reader of markup, also when it never ends. */
-const TAG = /<((?: ?\/ ?[\p{L}_]|[\p{L}_!?])[^<>]*)>/gu;
-const TAG_START = /<(?= ?\/ ?[\p{L}_]|[\p{L}_!?])/gu;
+const TAG = /<((?:\/ | ?\/ ?[\p{L}_]|[\p{L}_!?])[^<>]*)>/gu;
+const TAG_START = /<(?=\/ | ?\/ ?[\p{L}_]|[\p{L}_!?])/gu;
 
 const ASCII_ONLY = /^[\x20-\x7e]*$/;
 

@@ -27,6 +27,12 @@ describe('neutralise', () => {
     expect(neutralise('a \u200d\u200d b\ufe0f\ufe0f\ufe0fc\ufe01')).toBe('a b\ufe0fc');
   });
 
+  it('takes an end tag for one also when what follows its blank is no letter', () => {
+    expect(neutralise('</\n\u{f3eba}')).toBe('‹/ \u{f3eba}');
+    expect(neutralise('a </ 1> b')).toBe('a ‹/ 1› b');
+    expect(neutralise('1 </2 and 3 < 4')).toBe('1 </2 and 3 < 4');
+  });
+
   it('is one line without tags for any text, twice the same, and quick', () => {
     fc.assert(
       fc.property(
