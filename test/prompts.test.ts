@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { packageRoot, prompt } from '../src/core/prompts.ts';
+import { packageRoot, problemPrompt, prompt } from '../src/core/prompts.ts';
 
 /**
  * Most bytes of each text, slots included. They are tight on purpose: what is sent with every request,
@@ -39,6 +39,7 @@ const CAPS: Readonly<Record<string, number>> = {
   'no-task': 150,
   'not-allowed': 160,
   'nudge-empty': 130,
+  problems: 4200,
   'project-instructions': 70,
   'read-subagent-skill': 130,
   'reference-busy': 110,
@@ -112,7 +113,8 @@ describe('texts for models', () => {
     expect(bytes, 'the cap is loose: lower it').toBeGreaterThan(cap / 2);
   });
 
-  it.each(names)('%s is asked for by the code', (name) => {
+  // Problems are asked for by their own names: the last test.
+  it.each(names.filter((name) => name !== 'problems'))('%s is asked for by the code', (name) => {
     const isTool = name.startsWith('tools/');
     const quoted = `'${name.replace('tools/', '')}'`;
     const users = sources.filter(({ code }) => code.includes(quoted) && (!isTool || code.includes('toolPrompt(')));
@@ -139,10 +141,33 @@ describe('texts for models', () => {
 
   it('name only tools that exist', () => {
     const tools = new Set(names.filter((name) => name.startsWith('tools/')).map((name) => name.slice(6)));
-    const notTools = new Set(['continue_from', 'fork_from', 'inputs_from', 'old_text', 'replace_all', 'sa_']);
+    const notTools = new Set([
+      'continue_from',
+      'fork_from',
+      'inputs_from',
+      'old_text',
+      'new_text',
+      'replace_all',
+      'forbid_read',
+      'sa_',
+    ]);
     const words = names.flatMap((name) =>
       [...textOf(name).matchAll(/(?<![{\w@])[a-z]+_[a-z]+(?![\w}])/g)].map(([word]) => word),
     );
     expect([...new Set(words)].filter((word) => !tools.has(word) && !notTools.has(word))).toEqual([]);
+  });
+
+  it('hold a problem for every name that a tool asks for, each asked for, and one for each system error', () => {
+    const held = [...textOf('problems').matchAll(/^@([\w-]+): \S/gm)].map(([, key]) => key);
+    const tools = sources.filter(({ file }) => file.startsWith('tools'));
+    const code = tools.map((source) => source.code).join('\n');
+    const asked = [...code.matchAll(/\bproblem\((?:verb === 'read' \? )?'([\w-]+)'(?: : '([\w-]+)')?/g)].flatMap(
+      ([, first, second]) => [first, second].filter((name) => name !== undefined),
+    );
+    const errors = /EXPLAINED = new Set\(\[([^\]]*)\]/.exec(code)?.[1]?.match(/\w+/g) ?? [];
+    expect(errors.length).toBeGreaterThan(10);
+    const wanted = [...asked, ...errors.map((error) => `file-${error.toLowerCase()}`)];
+    expect([...new Set(wanted)].sort()).toEqual([...held].sort());
+    expect(() => problemPrompt('nothing-like-it')).toThrow('no problem nothing-like-it');
   });
 });

@@ -39,11 +39,30 @@ function read(name: string): string {
  * @throws RangeError when the text has a slot that `slots` lacks.
  */
 export function prompt(name: string, slots: Record<string, string | number> = {}): string {
-  return read(name).replace(/\{\{(\w+)\}\}/g, (_, slot: string) => {
+  return fill(name, read(name), slots);
+}
+
+function fill(name: string, text: string, slots: Record<string, string | number>): string {
+  return text.replace(/\{\{(\w+)\}\}/g, (_, slot: string) => {
     const value = slots[slot];
     if (value === undefined) throw new RangeError(`prompts/${name}.md wants the slot ${slot}`);
     return String(value);
   });
+}
+
+let problems: ReadonlyMap<string, string> | undefined;
+
+/**
+ * What a tool answers when it cannot do what was asked: the line `@name: text` of `prompts/problems.md`,
+ * in which `\\n` is a line end. @throws RangeError for a name that is not there.
+ */
+export function problemPrompt(name: string, slots: Record<string, string | number> = {}): string {
+  problems ??= new Map(
+    [...read('problems').matchAll(/^@([\w-]+): (.*)$/gm)].map(([, key = '', text = '']) => [key, text]),
+  );
+  const text = problems.get(name);
+  if (text === undefined) throw new RangeError(`prompts/problems.md has no problem ${name}`);
+  return fill('problems', text.replaceAll('\\n', '\n'), slots);
 }
 
 /**

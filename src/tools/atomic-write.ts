@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
 import { access, chmod, mkdir, open, rename, stat, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { ToolProblem } from './tool-problem.ts';
+import { problem } from './tool-problem.ts';
 
 /** Bytes of the file that was there before, `undefined` when there was none. */
 export type Replaced = number | undefined;
@@ -14,8 +14,8 @@ export type Replaced = number | undefined;
  */
 export async function writeAtomically(real: string, bytes: Uint8Array, shown: string): Promise<Replaced> {
   const existing = await stat(real).catch(() => undefined);
-  if (existing?.isDirectory()) throw new ToolProblem(`${shown} is a folder. Give the path of a file.`);
-  if (existing && !existing.isFile()) throw new ToolProblem(`${shown} is no regular file and cannot be replaced.`);
+  if (existing?.isDirectory()) throw problem('folder-not-file', { path: shown });
+  if (existing && !existing.isFile()) throw problem('not-replaceable', { path: shown });
   // A rename would get past the write protection of the file.
   if (existing) await access(real, constants.W_OK);
   const folder = dirname(real);

@@ -5,7 +5,7 @@ import { defineTool, type Tool } from './define-tool.ts';
 import { findPlaces, lineAt, nearestLine, replacePlaces } from './edit-match.ts';
 import { memo } from './memo.ts';
 import { decodeFile, encodeFile } from './text-file.ts';
-import { fileProblem, ToolProblem } from './tool-problem.ts';
+import { fileProblem, problem, type ToolProblem } from './tool-problem.ts';
 import type { Workspace } from './workspace.ts';
 
 const MAX_BYTES = 20 * 1024 * 1024;
@@ -37,8 +37,8 @@ export function editFileTool(workspace: Workspace): Tool<Edit> {
     subject: ({ path }) => workspace.subject(path),
     async execute(edit, { signal }) {
       const { path } = edit;
-      if (edit.old_text === '') throw new ToolProblem('old_text is empty. Use write_file to make a file.');
-      if (edit.old_text === edit.new_text) throw new ToolProblem('old_text and new_text are the same: nothing to do.');
+      if (edit.old_text === '') throw problem('old-text-empty');
+      if (edit.old_text === edit.new_text) throw problem('nothing-to-edit');
       const real = await workspace.resolveWrite(path);
       try {
         return await oneAtATime(real, async () => {
@@ -57,35 +57,32 @@ async function apply(workspace: Workspace, edit: Edit, real: string): Promise<st
   const { handle, size } = await workspace.open(path);
   let bytes: Buffer;
   try {
-    if (size > MAX_BYTES) throw new ToolProblem(`${path} has ${size} bytes: too large to edit here. Use shell.`);
+    if (size > MAX_BYTES) throw problem('too-large-to-edit', { path, size });
     bytes = await handle.readFile();
   } finally {
     await handle.close();
   }
   const file = decodeFile(bytes);
-  if (!file) throw new ToolProblem(`${path} is a binary file and cannot be edited as text.`);
+  if (!file) throw problem('binary-edit', { path });
   const places = findPlaces(file.text, edit.old_text);
   const first = places[0];
-  if (!first) throw new ToolProblem(notFound(file.text, edit));
+  if (!first) throw notFound(file.text, edit);
   if (places.length > 1 && !edit.replace_all) {
     const lines = places.slice(0, 10).map(({ start }) => lineAt(file.text, start));
-    throw new ToolProblem(
-      `old_text is ${places.length} times in ${path} (lines ${lines.join(', ')}${places.length > 10 ? ', …' : ''}). Give more of the text around the one you mean, or set replace_all.`,
-    );
+    const listed = lines.join(', ') + (places.length > 10 ? ', …' : '');
+    throw problem('old-text-often', { count: places.length, path, lines: listed });
   }
   const changed = encodeFile({ ...file, text: replacePlaces(file.text, places, edit.new_text) });
-  if (!changed)
-    throw new ToolProblem(`${path} is encoded as ${file.encoding}, which this tool cannot write here. Use shell.`);
+  if (!changed) throw problem('encoding-unwritable', { path, encoding: file.encoding });
   await writeAtomically(real, changed, path);
   const where = `line ${lineAt(file.text, first.start)}`;
   return `Edited ${workspace.display(real)}: ${places.length === 1 ? where : `${places.length} places, the first in ${where}`}.`;
 }
 
-function notFound(text: string, { path, old_text, new_text }: Edit): string {
-  if (new_text !== '' && findPlaces(text, new_text).length > 0) {
-    return `old_text is not in ${path}, but new_text is: the edit may have been made already.`;
-  }
+function notFound(text: string, { path, old_text, new_text }: Edit): ToolProblem {
+  if (new_text !== '' && findPlaces(text, new_text).length > 0) return problem('edited-already', { path });
   const nearest = nearestLine(text, old_text);
-  const hint = nearest ? ` The nearest is line ${nearest.line}: ${nearest.shown}` : '';
-  return `old_text is not in ${path}.${hint}\nRead the file and copy the text exactly, blanks included.`;
+  return nearest
+    ? problem('old-text-missing-near', { path, line: nearest.line, shown: nearest.shown })
+    : problem('old-text-missing', { path });
 }

@@ -6,7 +6,7 @@ import { byteLength, clipStart } from '../core/text.ts';
 import { defineTool, type Tool } from './define-tool.ts';
 import { memo } from './memo.ts';
 import { globFits, type RipgrepEnd, ripgrep } from './ripgrep.ts';
-import { ToolProblem } from './tool-problem.ts';
+import { problem, type ToolProblem } from './tool-problem.ts';
 import type { Workspace } from './workspace.ts';
 
 const DEFAULT_MATCHES = 100;
@@ -56,7 +56,7 @@ export function grepTool(workspace: Workspace): Tool<Query> {
     effects: 'read',
     subject: ({ path }) => workspace.subject(path ?? '.'),
     async execute(query, { signal }) {
-      if (query.pattern === '') throw new ToolProblem('pattern is empty. To list files use list_files.');
+      if (query.pattern === '') throw problem('pattern-empty');
       const target = await workspace.resolveRead(query.path ?? '.');
       const folder = (await stat(target)).isDirectory() ? target : dirname(target);
       const everything = await workspace.isReadableExtra(target);
@@ -170,9 +170,7 @@ function trouble(stderr: string, pattern: string): ToolProblem {
   const text = stderr.replace(/^rg: /gm, '').trim();
   if (/regex parse error|PCRE2: error|regex could not be compiled|repetition/i.test(text)) {
     const why = /^error: (.*)$/m.exec(text)?.[1] ?? clipStart(text, 1_000);
-    return new ToolProblem(
-      `The pattern is no valid regular expression: ${why}. To find ${clipStart(pattern, 100)} as it stands, write a backslash before each of . * + ? ( ) [ ] { } ^ $ | \\`,
-    );
+    return problem('pattern-invalid', { why, pattern: clipStart(pattern, 100) });
   }
-  return new ToolProblem(`The search failed: ${clipStart(text, 1_000)}`);
+  return problem('search-failed', { why: clipStart(text, 1_000) });
 }

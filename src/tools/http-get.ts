@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { messageOf } from '../core/errors.ts';
 import { pinnedAddress, type Resolver } from './public-address.ts';
-import { systemCode, ToolProblem } from './tool-problem.ts';
+import { problem, systemCode, type ToolProblem } from './tool-problem.ts';
 
 const MAX_REDIRECTS = 5;
 const HEADERS = {
@@ -43,22 +43,22 @@ export async function httpGet(start: URL, options: GetOptions): Promise<GetResul
     const location = response.headers.location;
     if (![301, 302, 303, 307, 308].includes(status) || location === undefined) return receive(url, response, options);
     response.destroy();
-    if (!URL.canParse(location, url.href)) throw new ToolProblem(`${url.href} redirects to an address that is none.`);
+    if (!URL.canParse(location, url.href)) throw problem('redirect-to-nothing', { url: url.href });
     url = checkedUrl(new URL(location, url).href);
     options.onRedirect?.(url);
   }
-  throw new ToolProblem(`${start.href} redirects more than ${MAX_REDIRECTS} times.`);
+  throw problem('redirects-too-often', { url: start.href, most: MAX_REDIRECTS });
 }
 
 /** @throws ToolProblem for anything but a plain http or https address. */
 export function checkedUrl(text: string): URL {
-  if (!URL.canParse(text)) throw new ToolProblem(`"${text.slice(0, 200)}" is no address. Give a whole one, https://….`);
+  if (!URL.canParse(text)) throw problem('no-address', { text: text.slice(0, 200) });
   const url = new URL(text);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-    throw new ToolProblem(`Only http and https are fetched, not ${url.protocol} For files use read_file.`);
+    throw problem('only-http', { protocol: url.protocol });
   }
   if (url.username !== '' || url.password !== '') {
-    throw new ToolProblem('An address with a user name or password in it is not fetched. Leave them out.');
+    throw problem('address-with-password');
   }
   url.hash = '';
   return url;
@@ -102,7 +102,7 @@ function networkProblem(url: URL, error: Error): ToolProblem {
     ENETUNREACH: 'the network cannot be reached',
   };
   const why = reasons[systemCode(error) ?? ''] ?? messageOf(error);
-  return new ToolProblem(`${url.href} could not be fetched: ${why}.`, { cause: error });
+  return problem('not-fetched', { url: url.href, why }, { cause: error });
 }
 
 async function receive(url: URL, response: IncomingMessage, options: GetOptions): Promise<GetResult> {

@@ -5,7 +5,7 @@ import { toolPrompt } from '../core/prompts.ts';
 import { defineTool, type Tool } from './define-tool.ts';
 import { memo } from './memo.ts';
 import { globFits, ripgrep } from './ripgrep.ts';
-import { ToolProblem } from './tool-problem.ts';
+import { problem } from './tool-problem.ts';
 import type { Workspace } from './workspace.ts';
 
 const MAX_ENTRIES = 500;
@@ -43,7 +43,7 @@ export function listFilesTool(workspace: Workspace): Tool<ListInput> {
     async execute({ path = '.', glob, depth, all }, { signal }) {
       const folder = await workspace.resolveRead(path);
       if (!(await stat(folder)).isDirectory()) {
-        throw new ToolProblem(`${path} is a file. Use read_file to read it.`);
+        throw problem('is-a-file', { path });
       }
       const everything = all === true || (await workspace.isReadableExtra(folder));
       const files: string[] = [];

@@ -1,7 +1,7 @@
 import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
 import { BlockList, isIP } from 'node:net';
-import { ToolProblem } from './tool-problem.ts';
+import { problem } from './tool-problem.ts';
 
 /** Everything that is not the public internet, tunnels that could lead back included. */
 const SPECIAL: readonly [string, number][] = [
@@ -81,13 +81,13 @@ export async function pinnedAddress(
   try {
     addresses = family === 0 ? await resolve(host) : [{ address: host, family }];
   } catch (error) {
-    throw new ToolProblem(`The host ${host} was not found. Check the address.`, { cause: error });
+    throw problem('no-host', { host }, { cause: error });
   }
   const first = addresses[0];
-  if (!first) throw new ToolProblem(`The host ${host} was not found. Check the address.`);
+  if (!first) throw problem('no-host', { host });
   const free = allowed === true || (allowed !== false && (allowed.includes(host) || allowed.includes(url.host)));
   if (!free && !addresses.every(({ address }) => isPublicAddress(address))) {
-    throw new ToolProblem(`${host} is not on the public internet, and only public addresses may be fetched here.`);
+    throw problem('not-public', { host });
   }
   return first;
 }

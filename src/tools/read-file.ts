@@ -5,7 +5,7 @@ import { byteLength } from '../core/text.ts';
 import { defineTool, type Tool } from './define-tool.ts';
 import { memo } from './memo.ts';
 import { decoderOf, SAMPLE_BYTES, sniff, type TextEncoding } from './text-file.ts';
-import { ToolProblem } from './tool-problem.ts';
+import { problem } from './tool-problem.ts';
 import type { Workspace } from './workspace.ts';
 
 const DEFAULT_LINES = 2_000;
@@ -74,7 +74,7 @@ async function readLines(handle: FileHandle, wanted: Wanted): Promise<string> {
   const sample = buffer.subarray(0, bytesRead);
   const encoding = sniff(sample, bytesRead >= size);
   if (encoding === 'binary') {
-    throw new ToolProblem(`${path} is a binary file of ${size} bytes and not shown. Use shell to look into it.`);
+    throw problem('binary', { path, size });
   }
   const lines: string[] = [];
   let bytes = 0;
@@ -94,7 +94,7 @@ async function readLines(handle: FileHandle, wanted: Wanted): Promise<string> {
     }
     return full && size > COUNTED_BYTES ? 'stop' : 'go on';
   });
-  if (lines.length === 0) throw new ToolProblem(`${path} has only ${number} lines; offset ${first} is past its end.`);
+  if (lines.length === 0) throw problem('past-the-end', { path, lines: number, offset: first });
   const last = first + lines.length - 1;
   const notes: string[] = [];
   if (encoding !== 'utf-8') notes.push(`decoded from ${encoding}`);

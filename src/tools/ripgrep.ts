@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import type PQueue from 'p-queue';
 import { messageOf } from '../core/errors.ts';
 import { pathMatches } from '../core/wildcard.ts';
-import { systemCode, ToolProblem } from './tool-problem.ts';
+import { problem, systemCode } from './tool-problem.ts';
 
 export interface RipgrepRun {
   args: readonly string[];
@@ -76,7 +76,7 @@ async function start(run: RipgrepRun): Promise<RipgrepEnd> {
   if (result.exitCode === undefined) {
     const missing = systemCode(result.cause) === 'ENOENT';
     const why = missing ? 'the program ripgrep is not installed' : messageOf(result.cause ?? result);
-    throw new ToolProblem(`Files cannot be searched here: ${why}. Use shell instead, for instance with find or grep.`);
+    throw problem('no-search', { why });
   }
   return { how: 'ended', exitCode: result.exitCode, stderr };
 }

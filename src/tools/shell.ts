@@ -7,7 +7,7 @@ import { memo } from './memo.ts';
 import { endGroup, tieToProcess } from './process-group.ts';
 import { commandEnvironment } from './shell-environment.ts';
 import { ShellOutput } from './shell-output.ts';
-import { ToolProblem } from './tool-problem.ts';
+import { problem } from './tool-problem.ts';
 import type { Workspace } from './workspace.ts';
 
 export interface ShellOptions {
@@ -51,8 +51,8 @@ export function shellTool(workspace: Workspace, options: ShellOptions = {}): Too
     effects: 'write',
     subject: ({ command }) => command,
     async execute({ command, timeout }, context) {
-      if (command.trim() === '') throw new ToolProblem('command is empty.');
-      if (command.includes('\0')) throw new ToolProblem('A command cannot hold a NUL character.');
+      if (command.trim() === '') throw problem('command-empty');
+      if (command.includes('\0')) throw problem('command-nul');
       const seconds = Math.min(most, timeout !== undefined && timeout > 0 ? timeout : fallback);
       const cwd = await workspace.realCwd();
       const env = commandEnvironment(options.environment ?? process.env, options.keepEnvironment);
@@ -115,7 +115,7 @@ async function runCommand(run: Run, context: ToolContext): Promise<ToolOutcome> 
   const leader = child.pid;
   if (leader === undefined) {
     const { shortMessage } = await child;
-    throw new ToolProblem(`The command could not be started: ${shortMessage}`);
+    throw problem('command-not-started', { why: String(shortMessage) });
   }
   const untie = tieToProcess(leader);
   const output = new ShellOutput();

@@ -7,7 +7,7 @@ import { htmlToText } from './html-text.ts';
 import { checkedUrl, type GetResult, httpGet } from './http-get.ts';
 import { memo } from './memo.ts';
 import type { Resolver } from './public-address.ts';
-import { ToolProblem } from './tool-problem.ts';
+import { problem } from './tool-problem.ts';
 
 export interface WebFetchOptions {
   /** `true`, or host names (with or without port) that may be loopback, private or link-local. Default: none. */
@@ -49,7 +49,7 @@ export function webFetchTool(options: WebFetchOptions = {}): Tool<FetchInput> {
       } catch (error) {
         signal.throwIfAborted();
         if (!deadline.aborted || !(isCancellation(error) || error === deadline.reason)) throw error;
-        throw new ToolProblem(`${start.href} did not answer in full within ${timeout / 1_000} s.`);
+        throw problem('fetch-too-slow', { url: start.href, seconds: timeout / 1_000 });
       }
     },
   });

@@ -3,7 +3,7 @@ import { type FileHandle, lstat, open, readlink, realpath } from 'node:fs/promis
 import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { pathMatches } from '../core/wildcard.ts';
-import { fileProblem, systemCode, ToolProblem } from './tool-problem.ts';
+import { fileProblem, problem, systemCode, type ToolProblem } from './tool-problem.ts';
 
 export interface WorkspaceOptions {
   /** The session's working folder, absolute. */
@@ -69,7 +69,7 @@ export class Workspace {
     const isOwn = await this.#within(real, [this.cwd, ...this.#allowWrite]);
     if (!isOwn && !(await this.#within(real, await this.#readable()))) throw this.#outside(path, 'read');
     this.#refuseForbidden(path, real);
-    if (!exists) throw new ToolProblem(`${path} does not exist. Find the right path with list_files.`);
+    if (!exists) throw problem('missing', { path });
     return real;
   }
 
@@ -94,7 +94,7 @@ export class Workspace {
   /** The working folder's real path. @throws ToolProblem when it is gone. */
   async realCwd(): Promise<string> {
     const real = await this.#realRoot(this.cwd);
-    if (real === undefined) throw new ToolProblem(`The working folder ${this.cwd} no longer exists.`);
+    if (real === undefined) throw problem('working-folder-gone', { cwd: this.cwd });
     return real;
   }
 
@@ -128,9 +128,9 @@ export class Workspace {
     try {
       const stats = await handle.stat();
       if (stats.isDirectory()) {
-        throw new ToolProblem(`${path} is a folder. Use list_files to see what is in it.`);
+        throw problem('is-a-folder', { path });
       }
-      if (!stats.isFile()) throw new ToolProblem(`${path} is no regular file.`);
+      if (!stats.isFile()) throw problem('no-regular-file', { path });
       if (process.platform === 'linux') {
         const opened = await readlink(`/proc/self/fd/${handle.fd}`).catch(() => real);
         if (opened !== real) throw this.#outside(path, 'read');
@@ -143,7 +143,7 @@ export class Workspace {
   }
 
   async #locate(path: string, verb: 'read' | 'write'): Promise<{ real: string; exists: boolean }> {
-    if (path.includes('\0')) throw new ToolProblem('A path cannot hold a NUL character.');
+    if (path.includes('\0')) throw problem('path-nul');
     if (sep === '/' ? /^[A-Za-z]:[\\/]/.test(path) : /^.[^:]*:.*:|^[^:]{2,}:/.test(path)) {
       throw this.#outside(path, verb);
     }
@@ -183,15 +183,12 @@ export class Workspace {
 
   #refuseForbidden(path: string, real: string): void {
     if (this.isForbidden(real) || this.isForbidden(this.absolute(path))) {
-      throw new ToolProblem(`${path} is closed to tools by the configuration (forbid_read). Go on without it.`);
+      throw problem('forbidden', { path });
     }
   }
 
   #outside(path: string, verb: 'read' | 'write'): ToolProblem {
-    const more = verb === 'read' ? ' and the skill folders' : '';
-    return new ToolProblem(
-      `${path} is outside of what may be ${verb === 'read' ? 'read' : 'written'}: the working folder ${this.cwd}${more}. Use a path in it.`,
-    );
+    return problem(verb === 'read' ? 'outside-read' : 'outside-write', { path, cwd: this.cwd });
   }
 
   #relativeTo(root: string, absolute: string): string {
