@@ -126,7 +126,8 @@ export function checkProviders(config: Config, sources: ReadonlyMap<string, Valu
   };
   for (const provider of config.providers) {
     const key = ['providers', provider.name];
-    if (!provider.kind) report(key, `provider "${provider.name}" has no kind: set one of openai, anthropic, scripted`);
+    if (!provider.kind)
+      report(key, `provider "${provider.name}" has no kind: set one of openai, responses, anthropic, scripted`);
     if (provider.kind === 'scripted' && !provider.script) {
       report(key, `provider "${provider.name}" is scripted, but has no script: name its YAML file`);
     }

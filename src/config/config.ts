@@ -33,6 +33,9 @@ export interface AgentConfig {
   subagent_model?: string | undefined;
   /** Model by skill name. */
   subagent_models: Record<string, string>;
+  fallback_models: string[];
+  request_timeout: number;
+  default_prices: boolean;
   effort?: string | undefined;
   subagent_effort?: string | undefined;
 }

@@ -15,14 +15,25 @@ export const KEYS = {
 
   'providers.*.kind': {
     type: 'string',
-    choices: ['openai', 'anthropic', 'scripted'],
-    doc: 'Wire of the server: openai (any compatible one), anthropic, or scripted (no server).',
+    choices: ['openai', 'responses', 'anthropic', 'scripted'],
+    doc: 'Wire of the server: openai (chat completions, any compatible one), responses, anthropic, or scripted (no server).',
   },
   'providers.*.base_url': { type: 'string', format: 'url', doc: "Address of the API; unset: the kind's own." },
   'providers.*.models': { type: 'list', doc: 'Models it serves; the first is its default.' },
   'providers.*.api_key_env': { type: 'string', format: 'variable', doc: 'Environment variable that holds the key.' },
   'providers.*.context_window': { type: 'integer', min: 1, doc: 'Tokens that fit a request; unset: 128,000.' },
   'providers.*.max_output_tokens': { type: 'integer', min: 1, doc: "Tokens of one answer; unset: the server's limit." },
+  'providers.*.effort': { type: 'string', doc: 'Reasoning effort where neither skill nor [agent] names one.' },
+  'providers.*.thinking': {
+    type: 'integer',
+    min: 0,
+    doc: 'Tokens to think with, for models that take a budget; 0: off.',
+  },
+  'providers.*.parallel_tools': {
+    type: 'boolean',
+    doc: 'Several tool calls a step, or one at a time; unset: as the server does it.',
+  },
+  'providers.*.images': { type: 'boolean', doc: 'Send pictures that tools return; unset: by server and model.' },
   'providers.*.script': { type: 'path', doc: 'YAML file of rules, for kind "scripted".' },
   'providers.*.headers.*': { type: 'string', secret: true, doc: 'HTTP header sent with every request.' },
   'providers.*.prices.*.input': { type: 'number', min: 0, doc: 'Price of a million prompt tokens.' },
@@ -41,6 +52,22 @@ export const KEYS = {
   'agent.system_prompt_file': { type: 'path', doc: 'Text that replaces the built-in system prompt of root sessions.' },
   'agent.subagent_model': { type: 'string', doc: "Model of sub-agents; unset: the parent's." },
   'agent.subagent_models.*': { type: 'string', doc: 'Model of one skill, by its name.' },
+  'agent.fallback_models': {
+    type: 'list',
+    default: [],
+    doc: 'Asked in this order when a model fails for good: overloaded, key refused, unknown model. Empty: none.',
+  },
+  'agent.request_timeout': {
+    type: 'duration',
+    default: 30 * MINUTE,
+    min: 1,
+    doc: 'Time of one model call with all its attempts.',
+  },
+  'agent.default_prices': {
+    type: 'boolean',
+    default: true,
+    doc: "Know the list prices of well-known models at their vendor's own address.",
+  },
   'agent.effort': { type: 'string', doc: "Reasoning effort, as the model's provider names it." },
   'agent.subagent_effort': { type: 'string', doc: "Reasoning effort of sub-agents; unset: the parent's." },
 

@@ -9,7 +9,10 @@ export interface ModelRequest {
   model: string;
   /** `none` keeps the tools in the prompt, for the cache, and forbids calling them. Default `auto`. */
   toolChoice?: 'auto' | 'none' | undefined;
+  /** Over the provider's setting. */
   effort?: string | undefined;
+  /** Tokens to think with, where a model takes a budget; over the provider's setting. */
+  thinking?: number | undefined;
   maxOutputTokens?: number | undefined;
   /** The session that asks; the scripted model and cache routing look at it. */
   session: string;
@@ -21,7 +24,9 @@ export interface ModelRequest {
 export type ModelDelta =
   | { type: 'text'; text: string }
   | { type: 'reasoning'; text: string }
-  | { type: 'retry'; attempt: number; delay: number; reason: string };
+  | { type: 'retry'; attempt: number; delay: number; reason: string }
+  /** Another model is asked in place of the one that failed for good. */
+  | { type: 'fallback'; from: string; to: string; reason: string };
 
 export interface ModelReply {
   text: string;
@@ -33,6 +38,8 @@ export interface ModelReply {
   model: string;
   /** `stop`, `tool_calls`, `length`, `content_filter` or what the provider said. */
   finishReason: string;
+  /** `provider/model` that was asked first, when a fallback model answered in its place. */
+  fallbackFrom?: string | undefined;
 }
 
 export interface GenerateOptions {
@@ -50,7 +57,7 @@ export interface ModelClient {
 /** A `[[providers]]` entry, validated. */
 export interface ProviderSettings {
   name: string;
-  kind: 'openai' | 'anthropic' | 'scripted';
+  kind: 'openai' | 'responses' | 'anthropic' | 'scripted';
   base_url?: string | undefined;
   /** The first is the provider's default. `*`, or an empty list, accepts any other name, too. */
   models: string[];
@@ -61,6 +68,14 @@ export interface ProviderSettings {
   max_output_tokens?: number | undefined;
   prices?: Record<string, Price> | undefined;
   headers?: Record<string, string> | undefined;
+  /** Effort of requests that name none. */
+  effort?: string | undefined;
+  /** Tokens to think with, of requests that name no number. */
+  thinking?: number | undefined;
+  /** False: one tool call a step. Default: as the server does it. */
+  parallel_tools?: boolean | undefined;
+  /** Whether pictures in tool results are sent. Default by server and model. */
+  images?: boolean | undefined;
   /** kind `scripted`: the YAML file of rules. */
   script?: string | undefined;
 }
@@ -71,6 +86,14 @@ export interface ResolvedModel {
   provider: string;
   model: string;
   contextWindow: number;
+  price: Price | undefined;
+  /** Models that answer when this one fails for good, in order. */
+  fallbacks?: readonly FallbackModel[] | undefined;
+}
+
+export interface FallbackModel {
+  /** `provider/model`. */
+  name: string;
   price: Price | undefined;
 }
 

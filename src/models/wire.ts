@@ -9,6 +9,14 @@ export interface WireOptions {
   headers?: Record<string, string> | undefined;
   /** Tokens of an answer, when a request names no limit. */
   maxOutputTokens?: number | undefined;
+  /** Effort of requests that name none. */
+  effort?: string | undefined;
+  /** Tokens to think with, of requests that name no number. */
+  thinking?: number | undefined;
+  /** False: one tool call a step. Default: as the server does it. */
+  parallelTools?: boolean | undefined;
+  /** Whether pictures in tool results are sent. Default by server and model. */
+  images?: boolean | undefined;
   /** Milliseconds without a byte after which a stream is given up; default 300,000. */
   idleTimeout?: number | undefined;
 }

@@ -15,7 +15,16 @@ describe('tiers', () => {
     const { config, sources, notes, files } = await folders.load();
     expect(config).toEqual({
       providers: [],
-      agent: { max_depth: 3, max_concurrent: 6, max_spawns: 64, child_max_steps: 50, subagent_models: {} },
+      agent: {
+        max_depth: 3,
+        max_concurrent: 6,
+        max_spawns: 64,
+        child_max_steps: 50,
+        fallback_models: [],
+        request_timeout: 1_800_000,
+        default_prices: true,
+        subagent_models: {},
+      },
       skills: {
         paths: [],
         excluded_paths: [],

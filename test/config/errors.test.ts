@@ -86,12 +86,12 @@ describe('wrong values', () => {
     [
       '[[providers]]\nname = "x"\nkind = "azure"\n',
       3,
-      'providers.x.kind: expected one of openai, anthropic, scripted, found "azure"',
+      'providers.x.kind: expected one of openai, responses, anthropic, scripted, found "azure"',
     ],
     [
       '[[providers]]\nname = "x"\nmodels = ["m"]\n',
       3,
-      'provider "x" has no kind: set one of openai, anthropic, scripted',
+      'provider "x" has no kind: set one of openai, responses, anthropic, scripted',
     ],
     [
       '[[providers]]\nname = "x"\nkind = "scripted"\n',
