@@ -86,6 +86,8 @@ const assistantMessage = z.object({
 });
 
 const toolStarted = z.object({
+  /** `provider/model` that was asked first, when a fallback model answered in its place. */
+  fallbackFrom: z.string().optional(),
   type: z.literal('tool.started'),
   call: z.string(),
   name: z.string(),
@@ -107,6 +109,8 @@ const toolResult = z.object({
 const skillLoaded = z.object({
   type: z.literal('skill.loaded'),
   name: z.string(),
+  /** Pictures, in base64. */
+  images: z.array(z.object({ mediaType: z.string(), data: z.string() })).optional(),
   hash: z.string(),
   via: z.enum(['run_skill', 'read_skill', 'user', 'nudge', 'inject', 'force', 'system', 'preload']),
 });

@@ -178,7 +178,8 @@ export class Thread {
     const slot = this.#slots.get(event.call);
     if (slot === undefined) return;
     const message = this.messages[slot] as ToolMessage;
-    this.messages[slot] = { ...message, content: event.content, isError: event.isError };
+    const { content, isError, images } = event;
+    this.messages[slot] = { ...message, content, isError, ...(images ? { images } : {}) };
     this.#slots.delete(event.call);
     this.openCalls.delete(event.call);
     this.startedCalls.delete(event.call);

@@ -9,6 +9,7 @@ import { clipStart, wellFormed } from '../core/text.ts';
 import { costOf } from '../core/usage.ts';
 import type { ModelReply } from '../models/contract.ts';
 import type { Tool, ToolContext, ToolEffects, ToolOutcome } from '../tools/define-tool.ts';
+import { boundedImages } from '../tools/images.ts';
 import { composeModel, composeTool, verdictOf } from './chain.ts';
 import type { NextModel, NextTool, SessionInfo, ToolRun, TurnVerdict, TurnView } from './middleware.ts';
 import { closingResults } from './open-calls.ts';
@@ -269,6 +270,7 @@ const shortened = (problem: string): string =>
   problem.length <= LONGEST_PROBLEM ? problem : `${clipStart(problem, LONGEST_PROBLEM)} …`;
 
 function resultOf(call: ToolCall, outcome: ToolOutcome): EventOf<'tool.result'> {
+  const { images, notes } = boundedImages(outcome.images ?? []);
   return {
     type: 'tool.result',
     call: call.id,
@@ -278,4 +280,5 @@ function resultOf(call: ToolCall, outcome: ToolOutcome): EventOf<'tool.result'> 
     ...(outcome.child === undefined ? {} : { child: outcome.child }),
     ...(outcome.full === undefined ? {} : { full: wellFormed(outcome.full) }),
   };
+    ...(images.length > 0 ? { images } : {}),
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { messageOf } from '../core/errors.ts';
 import type { SessionEvent } from '../core/events.ts';
-import type { ToolDefinition } from '../core/messages.ts';
+import type { ToolDefinition, ToolImage } from '../core/messages.ts';
 import { prompt } from '../core/prompts.ts';
 
 /** `read` runs beside others and again after a crash; `write` is a barrier and never runs twice; `agent` starts or continues a session. */
@@ -31,6 +31,8 @@ export interface ToolOutcome {
   /** The tool bounds `content` itself, and a cut in the middle would break it: a skill's body. */
   isBounded?: boolean | undefined;
   /** Events that become durable together with the result, before it. */
+  /** Pictures: at most five of 5 MB each, png, jpeg, gif or webp; others are left out with a note. */
+  images?: ToolImage[] | undefined;
   events?: SessionEvent[] | undefined;
 }
 
