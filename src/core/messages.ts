@@ -29,6 +29,15 @@ export interface ToolMessage {
   name: string;
   content: string;
   isError: boolean;
+  images?: ToolImage[] | undefined;
+}
+
+/** A picture that a tool gave back. */
+export interface ToolImage {
+  /** `image/png`, `image/jpeg`, `image/gif` or `image/webp`. */
+  mediaType: string;
+  /** The file in base64. */
+  data: string;
 }
 
 /** One entry of the history that a model sees. Adapters turn it into a provider's wire format. */

@@ -2,7 +2,8 @@ import type { FileHandle } from 'node:fs/promises';
 import { z } from 'zod';
 import { toolPrompt } from '../core/prompts.ts';
 import { byteLength } from '../core/text.ts';
-import { defineTool, type Tool } from './define-tool.ts';
+import { defineTool, type Tool, type ToolOutcome } from './define-tool.ts';
+import { imageTypeOf, LARGEST_IMAGE } from './images.ts';
 import { memo } from './memo.ts';
 import { decoderOf, SAMPLE_BYTES, sniff, type TextEncoding } from './text-file.ts';
 import { problem } from './tool-problem.ts';
@@ -36,7 +37,10 @@ const schemaOf = memo((parameters: Record<string, string>) =>
   }),
 );
 
-/** Reads a text file, or some lines of it, as it is: no line numbers, so that `edit_file` can copy from it. */
+/**
+ * Reads a text file, or some lines of it, as it is: no line numbers, so that `edit_file` can copy from it.
+ * A picture is handed over as one.
+ */
 export function readFileTool(workspace: Workspace): Tool<ReadInput> {
   const { description, parameters } = toolPrompt('read_file');
   return defineTool({
@@ -67,11 +71,13 @@ interface Wanted {
   signal: AbortSignal;
 }
 
-async function readLines(handle: FileHandle, wanted: Wanted): Promise<string> {
+async function readLines(handle: FileHandle, wanted: Wanted): Promise<ToolOutcome | string> {
   const { path, size, first, count } = wanted;
   if (size === 0) return `[${path} is empty]`;
   const { buffer, bytesRead } = await handle.read(Buffer.alloc(Math.min(SAMPLE_BYTES, size)), 0, undefined, 0);
   const sample = buffer.subarray(0, bytesRead);
+  const mediaType = imageTypeOf(sample);
+  if (mediaType !== undefined) return readImage(handle, { path, size, mediaType });
   const encoding = sniff(sample, bytesRead >= size);
   if (encoding === 'binary') {
     throw problem('binary', { path, size });
@@ -104,6 +110,16 @@ async function readLines(handle: FileHandle, wanted: Wanted): Promise<string> {
   const text = lines.join('');
   if (notes.length === 0) return text;
   return `${text}${text.endsWith('\n') ? '' : '\n'}[${notes.join('; ')}]`;
+}
+
+async function readImage(
+  handle: FileHandle,
+  { path, size, mediaType }: { path: string; size: number; mediaType: string },
+): Promise<ToolOutcome> {
+  if (size > LARGEST_IMAGE) throw problem('image-too-large', { path, size, limit: LARGEST_IMAGE });
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(size), 0, size, 0);
+  const data = buffer.subarray(0, bytesRead).toString('base64');
+  return { content: `[${path}: ${mediaType}, ${bytesRead} bytes]`, images: [{ mediaType, data }] };
 }
 
 /** Calls `take` with every line, its end included, without holding more than one of them. */
