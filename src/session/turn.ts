@@ -275,10 +275,10 @@ function resultOf(call: ToolCall, outcome: ToolOutcome): EventOf<'tool.result'> 
     type: 'tool.result',
     call: call.id,
     name: call.name,
-    content: wellFormed(outcome.content),
+    content: wellFormed([outcome.content, ...notes].join('\n')),
     isError: outcome.isError ?? false,
     ...(outcome.child === undefined ? {} : { child: outcome.child }),
     ...(outcome.full === undefined ? {} : { full: wellFormed(outcome.full) }),
-  };
     ...(images.length > 0 ? { images } : {}),
+  };
 }
