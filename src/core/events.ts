@@ -19,6 +19,7 @@ const limits = z.object({
   cost: z.number().optional(),
   time: z.number().optional(),
   spawns: z.number().optional(),
+  depth: z.number().optional(),
 });
 
 const toolDefinition = z.object({
@@ -31,7 +32,7 @@ const toolDefinition = z.object({
 const caller = z.object({ session: z.string(), call: z.string() });
 
 const limitHit = z.object({
-  which: z.enum(['steps', 'tokens', 'cost', 'time', 'spawns']),
+  which: z.enum(['steps', 'tokens', 'cost', 'time', 'spawns', 'depth']),
   limit: z.number(),
   setBy: z.string(),
 });
@@ -66,8 +67,10 @@ const userMessage = z.object({
   type: z.literal('user.message'),
   origin: z.enum(['user', 'task', 'continuation', 'nudge', 'notice']),
   content: z.string(),
-  /** For a task or a continuation: the call that sent it. */
+  /** For a task, a continuation or a message out of the inbox: the call that sent it. */
   from: caller.optional(),
+  /** For the notice that brings the result of a background child: its reference. */
+  child: z.string().optional(),
   /** For the notice that asks for a summing-up: the limit that was reached. */
   limit: limitHit.optional(),
 });
@@ -83,11 +86,11 @@ const assistantMessage = z.object({
   cost: z.number().optional(),
   model: z.string(),
   finishReason: z.string(),
+  /** `provider/model` that was asked first, when a fallback model answered in its place. */
+  fallbackFrom: z.string().optional(),
 });
 
 const toolStarted = z.object({
-  /** `provider/model` that was asked first, when a fallback model answered in its place. */
-  fallbackFrom: z.string().optional(),
   type: z.literal('tool.started'),
   call: z.string(),
   name: z.string(),
@@ -102,15 +105,17 @@ const toolResult = z.object({
   isError: z.boolean(),
   /** The child session that answered. */
   child: z.string().optional(),
+  /** The limit that kept a child from being started. */
+  limit: limitHit.optional(),
   /** The whole text when `content` was clipped; `read_result` pages through it. */
   full: z.string().optional(),
+  /** Pictures, in base64. */
+  images: z.array(z.object({ mediaType: z.string(), data: z.string() })).optional(),
 });
 
 const skillLoaded = z.object({
   type: z.literal('skill.loaded'),
   name: z.string(),
-  /** Pictures, in base64. */
-  images: z.array(z.object({ mediaType: z.string(), data: z.string() })).optional(),
   hash: z.string(),
   via: z.enum(['run_skill', 'read_skill', 'user', 'nudge', 'inject', 'force', 'system', 'preload']),
 });
@@ -137,9 +142,11 @@ const contextCompacted = z.object({
   keptSkills: z.array(z.object({ name: z.string(), hash: z.string() })),
 });
 
+const turnStatus = z.enum(['completed', 'failed', 'cancelled', 'limit', 'no_answer']);
+
 const turnEnded = z.object({
   type: z.literal('turn.ended'),
-  status: z.enum(['completed', 'failed', 'cancelled', 'limit', 'no_answer']),
+  status: turnStatus,
   answer: z.string(),
   reason: z.string().optional(),
   limit: limitHit.optional(),
@@ -157,6 +164,31 @@ const childUsage = z.object({
   spawns: z.number(),
 });
 
+/** A child runs beside the turn from here on; logged together with the result that names it. */
+const subagentStarted = z.object({
+  type: z.literal('subagent.started'),
+  call: z.string(),
+  child: z.string(),
+  skill: z.string(),
+  background: z.literal(true),
+  /** The deepest level that descendants of the child may have. */
+  maxDepth: z.number(),
+});
+
+/**
+ * The result of a background child is in the thread: logged together with its `usage` and with the
+ * notice, or the result of a call, that holds the text.
+ */
+const subagentEnded = z.object({
+  type: z.literal('subagent.ended'),
+  call: z.string(),
+  child: z.string(),
+  status: turnStatus,
+});
+
+/** A message for a child that runs, in the child's log: its inbox until a `user.message` of the same `from`. */
+const messageReceived = z.object({ type: z.literal('message.received'), from: caller, content: z.string() });
+
 export const eventSchema = z.discriminatedUnion('type', [
   sessionStarted,
   userMessage,
@@ -170,6 +202,9 @@ export const eventSchema = z.discriminatedUnion('type', [
   contextCompacted,
   turnEnded,
   childUsage,
+  subagentStarted,
+  subagentEnded,
+  messageReceived,
 ]);
 
 /** An event as it is handed to `append`. */

@@ -9,11 +9,26 @@ export interface LoadedSkill {
   hash: string;
 }
 
+/** A child that runs beside the turn, or has ended and is not delivered yet. */
+export interface BackgroundChild {
+  call: string;
+  skill: string;
+  maxDepth: number;
+}
+
+/** A message that a session got while it ran and has not read yet. */
+export interface InboxMessage {
+  from: { session: string; call: string };
+  content: string;
+}
+
 /** The turn that is open: begun by a user message, not ended yet. */
 export interface OpenTurn {
   /** Sequence number of the message that began it. */
   seq: number;
   from: { session: string; call: string } | undefined;
+  /** False while there is nothing after the message but messages in the inbox. */
+  hasBegun: boolean;
   steps: number;
   /** Model calls of this session. */
   usage: Usage;
@@ -30,6 +45,8 @@ export interface OpenTurn {
   lastText: string;
   /** Set while the turn sums up after a limit. */
   limit: EventOf<'turn.ended'>['limit'];
+  /** The limit that kept the newest child from being started. */
+  refusedBy: EventOf<'turn.ended'>['limit'];
 }
 
 /**
@@ -41,7 +58,7 @@ export class Thread {
   lastSeq = 0;
   readonly messages: Message[] = [];
   turn: OpenTurn | undefined;
-  lastTurn: EventOf<'turn.ended'> | undefined;
+  lastTurn: (EventOf<'turn.ended'> & { at: string }) | undefined;
   /** The figures of the turn that `lastTurn` ended. */
   ended: OpenTurn | undefined;
   /** Own model calls, over all turns. */
@@ -63,6 +80,9 @@ export class Thread {
   readonly skillChanges: EventOf<'skills.changed'>[] = [];
   /** Children in the order of their calls. */
   readonly children: { ref: string; call: string }[] = [];
+  /** Background children that are not delivered yet, by reference. */
+  readonly background = new Map<string, BackgroundChild>();
+  readonly inbox: InboxMessage[] = [];
   /** Ids of all calls so far: a provider may send one twice. */
   readonly callIds = new Set<string>();
   readonly #slots = new Map<string, number>();
@@ -85,6 +105,7 @@ export class Thread {
 
   apply(event: StoredEvent): void {
     this.lastSeq = event.seq;
+    if (this.turn && event.type !== 'message.received') this.turn.hasBegun = true;
     switch (event.type) {
       case 'session.started':
         this.started = { ...event, system: shared(event.system), tools: shared(event.tools) };
@@ -126,6 +147,17 @@ export class Thread {
       case 'usage':
         this.#childUsage(event);
         break;
+      case 'subagent.started':
+        this.background.set(event.child, { call: event.call, skill: event.skill, maxDepth: event.maxDepth });
+        break;
+      case 'subagent.ended':
+        this.background.delete(event.child);
+        // Silence while children run is no empty answer.
+        if (this.turn) this.turn.emptyNudges = 0;
+        break;
+      case 'message.received':
+        this.inbox.push({ from: event.from, content: event.content });
+        break;
     }
   }
 
@@ -133,11 +165,13 @@ export class Thread {
     this.messages.push({ role: 'user', content: event.content, origin: event.origin });
     if (event.origin === 'nudge' || event.origin === 'notice') {
       if (event.limit && this.turn) this.turn.limit = event.limit;
+      if (event.from) this.#read(event.from);
       return;
     }
     this.turn = {
       seq: event.seq,
       from: event.from,
+      hasBegun: false,
       steps: 0,
       usage: noUsage(),
       cost: 0,
@@ -148,7 +182,13 @@ export class Thread {
       emptyNudges: 0,
       lastText: '',
       limit: undefined,
+      refusedBy: undefined,
     };
+  }
+
+  #read({ session, call }: InboxMessage['from']): void {
+    const index = this.inbox.findIndex(({ from }) => from.session === session && from.call === call);
+    if (index >= 0) this.inbox.splice(index, 1);
   }
 
   #assistant(event: EventOf<'assistant.message'>): void {
@@ -183,6 +223,7 @@ export class Thread {
     this.#slots.delete(event.call);
     this.openCalls.delete(event.call);
     this.startedCalls.delete(event.call);
+    if (event.limit && this.turn) this.turn.refusedBy = event.limit;
     if (event.child) this.children.push({ ref: event.child, call: event.call });
   }
 
