@@ -28,11 +28,11 @@ export interface ToolOutcome {
   child?: string | undefined;
   /** The whole text, when `content` is a clipped part of it. */
   full?: string | undefined;
+  /** Pictures: at most five of 5 MB each, png, jpeg, gif or webp; others are left out with a note. */
+  images?: ToolImage[] | undefined;
   /** The tool bounds `content` itself, and a cut in the middle would break it: a skill's body. */
   isBounded?: boolean | undefined;
   /** Events that become durable together with the result, before it. */
-  /** Pictures: at most five of 5 MB each, png, jpeg, gif or webp; others are left out with a note. */
-  images?: ToolImage[] | undefined;
   events?: SessionEvent[] | undefined;
 }
 
