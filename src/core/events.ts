@@ -171,8 +171,6 @@ const subagentStarted = z.object({
   child: z.string(),
   skill: z.string(),
   background: z.literal(true),
-  /** The deepest level that descendants of the child may have. */
-  maxDepth: z.number(),
 });
 
 /**

@@ -13,7 +13,6 @@ export interface LoadedSkill {
 export interface BackgroundChild {
   call: string;
   skill: string;
-  maxDepth: number;
 }
 
 /** A message that a session got while it ran and has not read yet. */
@@ -148,7 +147,7 @@ export class Thread {
         this.#childUsage(event);
         break;
       case 'subagent.started':
-        this.background.set(event.child, { call: event.call, skill: event.skill, maxDepth: event.maxDepth });
+        this.background.set(event.child, { call: event.call, skill: event.skill });
         break;
       case 'subagent.ended':
         this.background.delete(event.child);
