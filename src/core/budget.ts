@@ -12,6 +12,8 @@ export interface Limits {
   time?: number | undefined;
   /** Child sessions started, over all levels below. */
   spawns?: number | undefined;
+  /** Levels of children below. */
+  depth?: number | undefined;
 }
 
 export type LimitName = keyof Limits;
@@ -27,24 +29,37 @@ export interface LimitHit {
 export const limitText = ({ which, limit }: Pick<LimitHit, 'which' | 'limit'>): string =>
   which === 'time' ? `${limit / 1000} s` : String(limit);
 
+/** How a turn that a limit ended says so. */
+export const limitReason = (hit: LimitHit): string =>
+  `${hit.which} limit of ${limitText(hit)} reached (set by ${hit.setBy})`;
+
 /** Thrown where a limit leaves no room to go on; the turn then sums up. */
 export class LimitReached extends ReasonixError {
   readonly hit: LimitHit;
 
-  constructor(hit: LimitHit) {
-    super('limit', `limit reached: ${hit.which} ${limitText(hit)} (set by ${hit.setBy})`);
+  constructor(hit: LimitHit, message = `limit reached: ${hit.which} ${limitText(hit)} (set by ${hit.setBy})`) {
+    super('limit', message);
     this.hit = hit;
   }
 }
 
-/** What was spent; `time` is derived from the clock and not part of it. */
-export type Spent = Omit<Required<{ [K in LimitName]: number }>, 'time'>;
+/** What was spent; time is derived from the clock, depth from the levels, and neither is part of it. */
+export type Spent = Omit<Required<{ [K in LimitName]: number }>, 'time' | 'depth'>;
 
 /** Who set the limits of a level: one name for all, or one a limit. */
 export type SetBy = string | Partial<Record<LimitName, string>>;
 
 const nameOf = (setBy: SetBy, which: LimitName): string =>
   typeof setBy === 'string' ? setBy : (setBy[which] ?? 'default');
+
+export interface BudgetOptions {
+  parent?: Budget | undefined;
+  setBy?: SetBy | undefined;
+  /** What an earlier part of the same turn used up, when the turn is resumed; the levels above pay for it, too. */
+  spent?: Partial<Spent> | undefined;
+  /** Levels of sessions above this one that have no budget here. Default 0. */
+  above?: number | undefined;
+}
 
 /**
  * A budget of one turn. A child's budget names its parent's: what the child spends is charged to
@@ -54,11 +69,11 @@ export class Budget {
   readonly #limits: Limits;
   readonly #parent: Budget | undefined;
   readonly #setBy: SetBy;
+  readonly #above: number;
   readonly #startedAt: number;
   readonly spent: Spent;
 
-  /** `spent` is what an earlier part of the same turn used up, when the turn is resumed. */
-  constructor(limits: Limits, options: { parent?: Budget | undefined; setBy?: SetBy; spent?: Partial<Spent> } = {}) {
+  constructor(limits: Limits, options: BudgetOptions = {}) {
     for (const [name, value] of Object.entries(limits)) {
       if (value !== undefined && !(value >= 0)) {
         throw new RangeError(`limit ${name} must be 0 or more, but it is ${value}`);
@@ -67,8 +82,10 @@ export class Budget {
     this.#limits = limits;
     this.#parent = options.parent;
     this.#setBy = options.setBy ?? 'default';
+    this.#above = options.above ?? 0;
     this.#startedAt = Date.now();
-    this.spent = { steps: 0, tokens: 0, cost: 0, spawns: 0, ...options.spent };
+    this.spent = { steps: 0, tokens: 0, cost: 0, spawns: 0 };
+    this.charge(options.spent ?? {});
   }
 
   /** True when this level or one above limits `which`. */
@@ -95,9 +112,32 @@ export class Budget {
     return undefined;
   }
 
-  /** The spawn ceiling, when one more child would pass it. */
-  spawnsExhausted(): LimitHit | undefined {
-    return this.#reached('spawns', Date.now());
+  /** The ceiling of depth or of spawns, when one more child of this level would pass it. */
+  childRefused(): LimitHit | undefined {
+    return this.#tooDeep() ?? this.#reached('spawns', Date.now());
+  }
+
+  /** Levels of children that there may be below this one; `undefined` without a limit. */
+  depthLeft(): number | undefined {
+    let least: number | undefined;
+    for (const { level, distance } of this.#upwards()) {
+      if (level.#limits.depth === undefined) continue;
+      const left = Math.max(0, level.#limits.depth - distance);
+      least = least === undefined ? left : Math.min(least, left);
+    }
+    return least;
+  }
+
+  /** What the narrowest level leaves of `which`, and that level's limit; `undefined` without one. */
+  room(which: 'tokens' | 'cost'): { left: number; hit: LimitHit } | undefined {
+    let narrowest: { left: number; hit: LimitHit } | undefined;
+    for (const { level } of this.#upwards()) {
+      const limit = level.#limits[which];
+      if (limit === undefined) continue;
+      const left = Math.max(0, limit - level.spent[which]);
+      if (!narrowest || left < narrowest.left) narrowest = { left, hit: level.#hit(which, limit) };
+    }
+    return narrowest;
   }
 
   /** Milliseconds until the nearest deadline of any level, or `undefined` without one. */
@@ -111,14 +151,37 @@ export class Budget {
     return nearest;
   }
 
-  #reached(which: LimitName, now: number): LimitHit | undefined {
+  #reached(which: Exclude<LimitName, 'depth'>, now: number): LimitHit | undefined {
     for (let level: Budget | undefined = this; level; level = level.#parent) {
       const limit = level.#limits[which];
-      if (limit === undefined) continue;
-      const used = which === 'time' ? now - level.#startedAt : level.spent[which];
-      if (used >= limit) return { which, limit, setBy: nameOf(level.#setBy, which) };
+      if (limit !== undefined) {
+        const used = which === 'time' ? now - level.#startedAt : level.spent[which];
+        if (used >= limit) return level.#hit(which, limit);
+      }
       if (which === 'steps') return undefined;
     }
     return undefined;
+  }
+
+  #tooDeep(): LimitHit | undefined {
+    for (const { level, distance } of this.#upwards()) {
+      const limit = level.#limits.depth;
+      if (limit !== undefined && distance >= limit) return level.#hit('depth', limit);
+    }
+    return undefined;
+  }
+
+  /** This level and those above it, each with the levels of sessions between it and this one. */
+  *#upwards(): Generator<{ level: Budget; distance: number }> {
+    let distance = 0;
+    for (let level: Budget | undefined = this; level; level = level.#parent) {
+      distance += level.#above;
+      yield { level, distance };
+      distance++;
+    }
+  }
+
+  #hit(which: LimitName, limit: number): LimitHit {
+    return { which, limit, setBy: nameOf(this.#setBy, which) };
   }
 }

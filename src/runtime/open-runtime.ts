@@ -25,6 +25,7 @@ import type { Tool } from '../tools/define-tool.ts';
 import { memo } from '../tools/memo.ts';
 import { workspaceTools } from '../tools/workspace-tools.ts';
 import { fullResultLookup } from './full-result.ts';
+import { rootLimits, setByConfig } from './limits.ts';
 import { insertMiddleware, shippedMiddleware } from './middleware-order.ts';
 import { chooseChildModel } from './model-choice.ts';
 import { Observers } from './observers.ts';
@@ -73,7 +74,8 @@ interface Parts {
   onProblem(text: string): void;
 }
 
-async function wire(options: RuntimeOptions, { config, folders }: LoadedConfig, parts: Parts): Promise<Wiring> {
+async function wire(options: RuntimeOptions, loaded: LoadedConfig, parts: Parts): Promise<Wiring> {
+  const { config, folders } = loaded;
   const { store, models, onProblem } = parts;
   const live = new Map<string, LiveSession>();
   const observers = new Observers(
@@ -115,10 +117,10 @@ async function wire(options: RuntimeOptions, { config, folders }: LoadedConfig, 
   const runner = new SubagentRunner({
     host,
     live,
-    admission: new Admission(inProcessSlots(config.agent.max_concurrent)),
+    admission: new Admission(inProcessSlots(options.maxConcurrent ?? config.agent.max_concurrent)),
     tools,
     chooseModel: (skill, parent) => chooseChildModel(models, config.agent, skill, parent, onProblem),
-    childMaxSteps: config.agent.child_max_steps,
+    childSteps: { limit: config.agent.child_max_steps, setBy: setByConfig(loaded, 'agent.child_max_steps') },
   });
   const service = new Dispatcher({
     store,
@@ -180,7 +182,7 @@ async function wire(options: RuntimeOptions, { config, folders }: LoadedConfig, 
     models,
     live,
     host: Object.assign(host, { chain: withUsers }),
-    limits: options.limits ?? {},
+    limits: rootLimits(loaded, options),
     model: typeof options.model === 'string' ? options.model : undefined,
     systemPrompt: await systemPromptOf(config.agent.system_prompt_file),
     tools,

@@ -1,4 +1,4 @@
-import type { Limits } from '../core/budget.ts';
+import type { Limits, SetBy } from '../core/budget.ts';
 import type { Approval, ApprovalRequest } from '../middleware/permissions.ts';
 import type { ModelClient, Models } from '../models/contract.ts';
 import type { Middleware } from '../session/middleware.ts';
@@ -34,6 +34,10 @@ export interface RuntimeOptions {
   middleware?: readonly (Middleware | ({ middleware: Middleware } & Placement))[] | undefined;
   /** Limits of a root turn, over those of the configuration. */
   limits?: Limits | undefined;
+  /** Who set them, for the texts that say which limit was reached. Default: the caller. */
+  limitsSetBy?: SetBy | undefined;
+  /** Children that run at once, over the configuration's `agent.max_concurrent`. */
+  maxConcurrent?: number | undefined;
   /** Permission rules allowed on top of the configuration's: `shell(git *)`. */
   allow?: readonly string[] | undefined;
   /** Runs writes without asking; deny rules still hold. */

@@ -1,7 +1,6 @@
 import { platform } from 'node:os';
 import { resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
-import type { Limits } from '../core/budget.ts';
 import { newSessionId } from '../core/ids.ts';
 import { prompt } from '../core/prompts.ts';
 import type { RequiredSet } from '../middleware/required-skills.ts';
@@ -15,6 +14,7 @@ import type { SkillLibrary } from '../skills/types.ts';
 import type { SessionStore } from '../store/contract.ts';
 import type { LiveSessions } from '../subagents/live.ts';
 import type { Tool } from '../tools/define-tool.ts';
+import type { RootLimits } from './limits.ts';
 import { insertMiddleware, type Placement } from './middleware-order.ts';
 import type { SessionOptions } from './options.ts';
 import { SessionHandle } from './session-handle.ts';
@@ -28,8 +28,8 @@ export interface Wiring {
   readonly models: Models;
   readonly live: LiveSessions;
   readonly host: Omit<SessionHost, 'chain'> & { chain: readonly Middleware[] };
-  /** Limits that the caller set for root turns. */
-  readonly limits: Limits;
+  /** Limits of root turns, by caller and configuration. */
+  readonly limits: RootLimits;
   /** Name of the model for new sessions; default the configuration's. */
   readonly model: string | undefined;
   readonly systemPrompt: string | undefined;

@@ -1,11 +1,13 @@
-import { Budget, type Limits, type SetBy } from '../core/budget.ts';
+import { Budget, type Limits } from '../core/budget.ts';
 import { ReasonixError } from '../core/errors.ts';
 import { newCallId } from '../core/ids.ts';
 import type { Observation } from '../session/host.ts';
 import type { Session } from '../session/session.ts';
 import type { TurnInput } from '../session/turn-result.ts';
 import { renderInline } from '../skills/render.ts';
+import { spentIn } from '../subagents/child-budget.ts';
 import type { RunSkillInput } from '../tools/skill-service.ts';
+import { withOwn } from './limits.ts';
 import type { SendOptions } from './options.ts';
 import { RunReport, type RunResult } from './run-report.ts';
 import type { Wiring } from './runtime.ts';
@@ -91,13 +93,13 @@ export class SessionHandle {
 
   async #turn(makeInput: () => Promise<TurnInput | undefined>, options: SendOptions): Promise<RunResult> {
     const session = this.#session;
-    const { live, config } = this.#wiring;
+    const { live } = this.#wiring;
     const report = new RunReport(session.started, (id) => live.get(id)?.session.started);
     const stop = this.#wiring.subscribe(session.id, (observation) => report.observe(observation));
     try {
       const input = await makeInput();
       const budget = this.#budget(options.limits ?? {});
-      live.set(session.id, { session, budget, maxDepth: config.agent.max_depth });
+      live.set(session.id, { session, budget });
       const turn = await session.run(input, { budget, signal: options.signal ?? new AbortController().signal });
       return report.result(turn, await this.#required());
     } finally {
@@ -106,32 +108,11 @@ export class SessionHandle {
     }
   }
 
-  /** Limits of the call, else of the runtime, else of the configuration; spent is what a cut turn used. */
+  /** Limits of the call, else of the runtime; spent is what a cut turn used. */
   #budget(own: Limits): Budget {
-    const { agent } = this.#wiring.config;
-    const given = { ...this.#wiring.limits, ...own };
-    const configured: Limits = {
-      steps: agent.max_steps,
-      tokens: agent.max_tokens,
-      cost: agent.max_cost,
-      time: agent.timeout,
-      spawns: agent.max_spawns,
-    };
-    const keys = { steps: 'max_steps', tokens: 'max_tokens', cost: 'max_cost', time: 'timeout', spawns: 'max_spawns' };
-    const limits: Limits = {};
-    const setBy: Exclude<SetBy, string> = {};
-    for (const name of Object.keys(keys) as (keyof Limits)[]) {
-      limits[name] = given[name] ?? configured[name];
-      setBy[name] = given[name] === undefined ? `agent.${keys[name]}` : 'the caller';
-    }
-    const turn = this.#session.thread.turn;
-    const spent = turn && {
-      steps: turn.steps,
-      tokens: turn.usage.input + turn.usage.output + turn.childUsage.input + turn.childUsage.output,
-      cost: (turn.cost ?? 0) + (turn.childCost ?? 0),
-      spawns: turn.spawns,
-    };
-    return new Budget(limits, { setBy, ...(spent ? { spent } : {}) });
+    const { limits, setBy } = withOwn(this.#wiring.limits, own);
+    const { turn } = this.#session.thread;
+    return new Budget(limits, { setBy, above: this.#session.info.depth, spent: turn && spentIn(turn) });
   }
 
   async #required(): Promise<{ names: string[]; loaded: string[] }> {

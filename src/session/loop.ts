@@ -1,4 +1,4 @@
-import { type LimitHit, LimitReached, limitText } from '../core/budget.ts';
+import { type LimitHit, LimitReached, limitReason } from '../core/budget.ts';
 import type { EventOf } from '../core/events.ts';
 import type { ModelReply } from '../models/contract.ts';
 import type { Turn } from './turn.ts';
@@ -31,8 +31,7 @@ export async function loop(turn: Turn, reply?: ModelReply): Promise<TurnEnd> {
 export async function endAtLimit(turn: Turn, hit: LimitHit): Promise<TurnEnd> {
   await turn.closeCalls(new LimitReached(hit).message);
   const answer = await turn.sumUp(hit);
-  const reason = `${hit.which} limit of ${limitText(hit)} reached (set by ${hit.setBy})`;
-  return { status: 'limit', answer, reason, limit: hit };
+  return { status: 'limit', answer, reason: limitReason(hit), limit: hit };
 }
 
 /** An empty last message falls back on what the model said before; an empty success does not exist. */

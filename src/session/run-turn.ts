@@ -1,4 +1,4 @@
-import { LimitReached } from '../core/budget.ts';
+import { LimitReached, limitReason } from '../core/budget.ts';
 import { describeError, isCancellation, ReasonixError } from '../core/errors.ts';
 import type { SessionEvent } from '../core/events.ts';
 import { prompt } from '../core/prompts.ts';
@@ -60,6 +60,8 @@ async function hostTurn({ thread, host }: Session, turn: Turn, cut: boolean): Pr
   const content = last?.role === 'tool' ? last.content : '';
   const child = thread.children.at(-1);
   if (!child || (last?.role === 'tool' && last.isError && !content.includes(child.ref))) {
+    const limit = thread.turn?.refusedBy;
+    if (limit) return { status: 'limit', answer: '', reason: limitReason(limit), limit };
     return { status: 'failed', answer: '', reason: content };
   }
   const { lastTurn } = Thread.fold(child.ref, await host.store.read(child.ref));

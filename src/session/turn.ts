@@ -278,6 +278,7 @@ function resultOf(call: ToolCall, outcome: ToolOutcome): EventOf<'tool.result'> 
     content: wellFormed([outcome.content, ...notes].join('\n')),
     isError: outcome.isError ?? false,
     ...(outcome.child === undefined ? {} : { child: outcome.child }),
+    ...(outcome.limit === undefined ? {} : { limit: outcome.limit }),
     ...(outcome.full === undefined ? {} : { full: wellFormed(outcome.full) }),
     ...(images.length > 0 ? { images } : {}),
   };

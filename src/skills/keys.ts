@@ -44,6 +44,7 @@ export const KEY_RULES = {
   'max-tokens': { kind: 'count', restricts: true },
   'max-cost': { kind: 'money', restricts: true },
   'max-depth': { kind: 'count', restricts: true },
+  'max-spawns': { kind: 'count', aliases: ['max-children'], restricts: true },
   timeout: { kind: 'duration', restricts: true },
   model: { kind: 'text' },
   effort: { kind: 'text' },

@@ -221,6 +221,7 @@ function limits(keys: Occurrences): SkillLimits {
     maxCost: keys.smallest('max-cost', readMoney, 0),
     timeout: keys.smallest('timeout', readDuration, 1),
     maxDepth: keys.smallest('max-depth', (value) => readCount(value, 0), 0),
+    maxSpawns: keys.smallest('max-spawns', (value) => readCount(value, 0), 0),
   };
   return Object.fromEntries(Object.entries(all).filter(([, limit]) => limit !== undefined));
 }

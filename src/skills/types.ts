@@ -30,6 +30,7 @@ export interface SkillLimits {
   maxCost?: number | undefined;
   timeout?: number | undefined;
   maxDepth?: number | undefined;
+  maxSpawns?: number | undefined;
 }
 
 /** The header of a skill. The body stays on disk until the skill is run. */

@@ -1,5 +1,4 @@
-import type { Budget } from '../core/budget.ts';
-import { ReasonixError } from '../core/errors.ts';
+import { LimitReached } from '../core/budget.ts';
 import { prompt } from '../core/prompts.ts';
 import type { LiveSession } from './live.ts';
 import type { Slot, Slots } from './slots.ts';
@@ -22,19 +21,21 @@ export class Admission {
     this.#slots = slots;
   }
 
-  /** @throws ReasonixError `limit` when a child would be too deep, or one too many of the root turn. */
+  /** @throws LimitReached when a child would be too deep, or one too many of the root turn. */
   check(parent: LiveSession): void {
-    const depth = parent.session.info.depth + 1;
-    if (depth > parent.maxDepth) {
-      throw new ReasonixError('limit', prompt('depth-limit', { limit: parent.maxDepth }));
-    }
-    const hit = parent.budget.spawnsExhausted();
-    if (hit) throw new ReasonixError('limit', prompt('spawn-limit', { limit: hit.limit, setBy: hit.setBy }));
+    const hit = parent.budget.childRefused();
+    if (!hit) return;
+    const { which, limit, setBy } = hit;
+    const text =
+      which === 'depth'
+        ? prompt('depth-limit', { limit: parent.session.info.depth, setBy })
+        : prompt('spawn-limit', { limit, setBy });
+    throw new LimitReached(hit, text);
   }
 
-  /** Charges the child to the budgets above, lends the parent's slot and waits for a free one. */
-  async enter(parent: LiveSession, budget: Budget, signal: AbortSignal): Promise<Admitted> {
-    budget.charge({ spawns: 1 });
+  /** Charges the child to its parent and the levels above, lends the parent's slot and waits for a free one. */
+  async enter(parent: LiveSession, signal: AbortSignal): Promise<Admitted> {
+    parent.budget.charge({ spawns: 1 });
     parent.slot?.lend();
     const giveBack = async () => {
       // A parent that was cancelled meanwhile needs no slot to write its end.

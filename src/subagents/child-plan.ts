@@ -26,7 +26,8 @@ export interface ChildPlanOptions {
   task: string;
   tools: readonly Tool[];
   model: EventOf<'session.started'>['model'];
-  maxDepth: number;
+  /** It may have no children of its own. */
+  isDeepest: boolean;
 }
 
 type Permissions = NonNullable<EventOf<'session.started'>['permissions']>;
@@ -51,13 +52,15 @@ export async function planChild(options: ChildPlanOptions): Promise<SessionPlan>
     info,
     system: await systemPrompt(skill, body, task, info.cwd),
     tools,
-    narrow: (names) => narrowNames(names, tools, permissions, depth >= options.maxDepth),
+    narrow: (names) => narrowNames(names, tools, permissions, options.isDeepest),
     model,
     budget: {
       steps: skill.limits.maxSteps,
       tokens: skill.limits.maxTokens,
       cost: skill.limits.maxCost,
       time: skill.limits.timeout,
+      spawns: skill.limits.maxSpawns,
+      depth: skill.limits.maxDepth,
     },
     parent: { session: above.id, call },
     permissions,

@@ -1,3 +1,4 @@
+import type { LimitReached } from '../core/budget.ts';
 import { describeError, ReasonixError } from '../core/errors.ts';
 import type { EventOf } from '../core/events.ts';
 import { prompt } from '../core/prompts.ts';
@@ -183,6 +184,7 @@ async function answering(work: () => Promise<ToolOutcome>): Promise<ToolOutcome>
     return await work();
   } catch (error) {
     if (!ReasonixError.isInstance(error) || error.code === 'cancelled') throw error;
-    return { content: describeError(error), isError: true };
+    const limit = error.code === 'limit' ? (error as LimitReached).hit : undefined;
+    return { content: describeError(error), isError: true, limit };
   }
 }

@@ -6,8 +6,6 @@ import type { Slot } from './slots.ts';
 export interface LiveSession {
   session: Session;
   budget: Budget;
-  /** The deepest level that descendants may have. */
-  maxDepth: number;
   /** A child's place among those that run; a root has none. */
   slot?: Slot | undefined;
 }

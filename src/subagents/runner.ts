@@ -6,11 +6,13 @@ import { prompt } from '../core/prompts.ts';
 import { forkHistory } from '../session/fork.ts';
 import type { SessionHost } from '../session/host.ts';
 import { Session } from '../session/session.ts';
+import type { OpenTurn } from '../session/thread.ts';
 import { Thread } from '../session/thread.ts';
 import { type TurnInput, type TurnResult, turnResult } from '../session/turn-result.ts';
 import type { Skill, SkillBody } from '../skills/types.ts';
 import type { Tool } from '../tools/define-tool.ts';
 import type { Admission, Admitted } from './admission.ts';
+import { limitsOf, spentIn } from './child-budget.ts';
 import { planChild } from './child-plan.ts';
 import { withInputs } from './inputs.ts';
 import type { LiveSession, LiveSessions } from './live.ts';
@@ -40,8 +42,8 @@ export interface RunnerOptions {
   /** Workspace and other tools that a session in this folder can have, before it is narrowed. */
   tools(cwd: string): readonly Tool[];
   chooseModel(skill: Skill, parent: EventOf<'session.started'>['model']): Promise<EventOf<'session.started'>['model']>;
-  /** Model calls of a child whose skill sets no limit of its own. */
-  childMaxSteps: number;
+  /** Model calls of a child whose skill sets no limit of its own, and who says so. */
+  childSteps: { limit: number; setBy: string };
 }
 
 /** Runs children: starts, continues, forks and, after a crash, finds them again. */
@@ -56,8 +58,8 @@ export class SubagentRunner {
   async run(request: ChildRequest): Promise<ChildResult> {
     const found = request.recovering ? await this.#startedBy(request) : undefined;
     if (!found) return this.#start(request);
-    if (found.turn) return this.#enter(request, () => this.#open(found), undefined);
-    if (isFrom(found.ended?.from, request)) return this.#finished(found);
+    if (found.turn) return this.#enter(request, () => this.#open(found), undefined, found.turn);
+    if (isFrom(found.ended?.from, request)) return this.#finished(found, request.parent);
     // It was made and then cut before its task was logged.
     const { task, inputsFrom = [], parent, call } = request;
     const content = await withInputs(this.#options.host.store, task, inputsFrom, parent.session.info.root);
@@ -76,7 +78,7 @@ export class SubagentRunner {
     const from = { session: parent.session.id, call };
     const content = await withInputs(store, request.task, inputsFrom, root);
     if (!continueFrom && !forkFrom) {
-      return this.#enter(request, () => this.#create(request), { origin: 'task', content, from });
+      return this.#enter(request, (budget) => this.#create(request, budget), { origin: 'task', content, from });
     }
     const reference = continueFrom ?? forkFrom ?? '';
     const { thread, isAncestral } = await findReference(store, reference, root);
@@ -91,7 +93,11 @@ export class SubagentRunner {
       throw new ReasonixError('reference_busy', prompt('reference-busy', { reference }));
     }
     if (forkFrom || isAncestral) {
-      return this.#enter(request, () => this.#create(request, thread), { origin: 'continuation', content, from });
+      return this.#enter(request, (budget) => this.#create(request, budget, thread), {
+        origin: 'continuation',
+        content,
+        from,
+      });
     }
     const edited = thread.started?.skill?.hash !== request.body.hash;
     const note = edited ? `\n\n${prompt('body-changed', { skill: actual })}` : '';
@@ -101,21 +107,18 @@ export class SubagentRunner {
   /** The one way in, for every kind of child. */
   async #enter(
     request: ChildRequest,
-    make: () => Promise<Session>,
+    make: (budget: Budget) => Promise<Session>,
     input: TurnInput | undefined,
+    cut?: OpenTurn,
   ): Promise<ChildResult> {
     const { parent, skill, signal } = request;
     const { admission, live } = this.#options;
     admission.check(parent);
-    const budget = this.#budget(request);
-    const admitted: Admitted = await admission.enter(parent, budget, signal);
+    const budget = this.#budget(request, cut);
+    const admitted: Admitted = await admission.enter(parent, signal);
     try {
-      const session = await make();
-      const maxDepth = Math.min(
-        parent.maxDepth,
-        session.info.depth + (skill.limits.maxDepth ?? Number.POSITIVE_INFINITY),
-      );
-      live.set(session.id, { session, budget, maxDepth, slot: admitted.slot });
+      const session = await make(budget);
+      live.set(session.id, { session, budget, slot: admitted.slot });
       try {
         const turn = await session.run(input, { budget, signal });
         return { reference: session.id, skill: skill.name, turn };
@@ -127,16 +130,13 @@ export class SubagentRunner {
     }
   }
 
-  #budget({ parent, skill }: ChildRequest): Budget {
-    const { maxSteps, maxTokens, maxCost, timeout } = skill.limits;
-    const limits = { steps: maxSteps ?? this.#options.childMaxSteps, tokens: maxTokens, cost: maxCost, time: timeout };
-    const author = `the skill ${skill.name}`;
-    const steps = maxSteps === undefined ? 'agent.child_max_steps' : author;
-    const setBy = { steps, tokens: author, cost: author, time: author };
-    return new Budget(limits, { parent: parent.budget, setBy });
+  /** `cut` is the turn that goes on: what it has used counts again, here and above. */
+  #budget({ parent, skill }: ChildRequest, cut: OpenTurn | undefined): Budget {
+    const { limits, setBy } = limitsOf(skill, this.#options.childSteps);
+    return new Budget(limits, { parent: parent.budget, setBy, spent: cut && spentIn(cut) });
   }
 
-  async #create(request: ChildRequest, source?: Thread): Promise<Session> {
+  async #create(request: ChildRequest, budget: Budget, source?: Thread): Promise<Session> {
     const { parent, call, skill, body, task } = request;
     const { host } = this.#options;
     const plan = await planChild({
@@ -148,7 +148,7 @@ export class SubagentRunner {
       task,
       tools: this.#options.tools(parent.session.info.cwd),
       model: await this.#options.chooseModel(skill, parent.session.started.model),
-      maxDepth: parent.maxDepth,
+      isDeepest: budget.depthLeft() === 0,
     });
     if (!source) return Session.create(host, plan);
     const events = await host.store.read(source.session);
@@ -190,10 +190,15 @@ export class SubagentRunner {
     return child === undefined ? undefined : Thread.fold(child, await store.read(child));
   }
 
-  #finished(thread: Thread): ChildResult {
+  /** Its turn ended before the crash, and its parent's log does not say yet what it cost. */
+  #finished(thread: Thread, parent: LiveSession): ChildResult {
     const { lastTurn, ended, started } = thread;
     if (!lastTurn) throw new Error(`session ${thread.session} has no ended turn`);
     const turn: TurnResult = turnResult(lastTurn, ended);
+    if (ended) {
+      const { tokens, cost, spawns } = spentIn(ended);
+      parent.budget.charge({ tokens, cost, spawns: spawns + 1 });
+    }
     return { reference: thread.session, skill: started?.skill?.name ?? '', turn };
   }
 }

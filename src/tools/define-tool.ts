@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { LimitHit } from '../core/budget.ts';
 import { messageOf } from '../core/errors.ts';
 import type { SessionEvent } from '../core/events.ts';
 import type { ToolDefinition, ToolImage } from '../core/messages.ts';
@@ -26,6 +27,8 @@ export interface ToolOutcome {
   isError?: boolean | undefined;
   /** The child session that gave the answer. */
   child?: string | undefined;
+  /** The limit that kept a child from being started. */
+  limit?: LimitHit | undefined;
   /** The whole text, when `content` is a clipped part of it. */
   full?: string | undefined;
   /** Pictures: at most five of 5 MB each, png, jpeg, gif or webp; others are left out with a note. */

@@ -49,6 +49,7 @@ function facts(skill: Skill): [label: string, value: string][] {
     limits.maxCost !== undefined && `cost ${limits.maxCost}`,
     limits.timeout !== undefined && `${limits.timeout / 1000} s`,
     limits.maxDepth !== undefined && `depth ${limits.maxDepth}`,
+    limits.maxSpawns !== undefined && `${limits.maxSpawns} sub-agents`,
   ].filter((text) => text !== false);
   const all: [string, string | undefined][] = [
     ['description', skill.description],

@@ -24,7 +24,7 @@ export const ruleText = ({ tool, pattern }: ToolRule): string => (pattern === un
 
 const rulesOf = (texts: readonly string[]): ToolRule[] => parseToolRules(texts).rules;
 
-const LIMIT_KEYS = ['maxSteps', 'maxTokens', 'maxCost', 'timeout', 'maxDepth'] as const;
+const LIMIT_KEYS = ['maxSteps', 'maxTokens', 'maxCost', 'timeout', 'maxDepth', 'maxSpawns'] as const;
 
 /** Holds a skill to a grant: of both, the narrower. The skill itself is not changed. */
 export function heldTo(skill: Skill, grant: Grant): Skill {

@@ -1,0 +1,55 @@
+import type { LoadedConfig } from '../config/cascade.ts';
+import type { AgentConfig } from '../config/config.ts';
+import { describePlace } from '../config/problems.ts';
+import type { LimitName, Limits, SetBy } from '../core/budget.ts';
+import type { RuntimeOptions } from './options.ts';
+
+/** The limits of root turns, each with who set it. */
+export interface RootLimits {
+  limits: Limits;
+  setBy: Record<LimitName, string>;
+}
+
+const KEYS = {
+  steps: 'max_steps',
+  tokens: 'max_tokens',
+  cost: 'max_cost',
+  time: 'timeout',
+  spawns: 'max_spawns',
+  depth: 'max_depth',
+} as const satisfies Record<LimitName, keyof AgentConfig>;
+
+const NAMES = Object.keys(KEYS) as LimitName[];
+
+/** `agent.max_steps, project file /a/reasonix.toml, line 3`. */
+export function setByConfig({ sources }: Pick<LoadedConfig, 'sources'>, key: string): string {
+  return `${key}, ${describePlace(sources.get(key) ?? { tier: 'default' })}`;
+}
+
+/** Limits that the program was opened with, else those of the configuration. */
+export function rootLimits(
+  loaded: LoadedConfig,
+  { limits: given = {}, limitsSetBy }: Pick<RuntimeOptions, 'limits' | 'limitsSetBy'>,
+): RootLimits {
+  const limits: Limits = {};
+  const setBy = {} as Record<LimitName, string>;
+  for (const name of NAMES) {
+    limits[name] = given[name] ?? loaded.config.agent[KEYS[name]];
+    setBy[name] = given[name] === undefined ? setByConfig(loaded, `agent.${KEYS[name]}`) : caller(limitsSetBy, name);
+  }
+  return { limits, setBy };
+}
+
+/** With those of one call in front. */
+export function withOwn({ limits, setBy }: RootLimits, own: Limits): RootLimits {
+  const both: RootLimits = { limits: { ...limits }, setBy: { ...setBy } };
+  for (const name of NAMES) {
+    if (own[name] === undefined) continue;
+    both.limits[name] = own[name];
+    both.setBy[name] = caller(undefined, name);
+  }
+  return both;
+}
+
+const caller = (setBy: SetBy | undefined, name: LimitName): string =>
+  (typeof setBy === 'string' ? setBy : setBy?.[name]) ?? 'the caller';
