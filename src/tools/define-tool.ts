@@ -14,6 +14,8 @@ export interface ToolContext {
   call: string;
   /** The session's working folder, absolute. */
   cwd: string;
+  /** A folder of this session alone, absolute, made when it is first used; a root session has none. */
+  scratch?: string | undefined;
   /** Aborts when the call must end: cancel, deadline, the parent's end. */
   signal: AbortSignal;
   /** The call was asked for before a crash and may have begun; only `read` and `agent` tools see it. */
@@ -47,6 +49,8 @@ export interface Tool<Input = unknown> extends ToolDefinition {
   parse(argumentsText: string): ParsedArguments<Input>;
   /** What permission rules match on: `shell(git status)` has the subject `git status`. */
   subject(input: Input): string;
+  /** Whether a call touches nothing but the session's scratch folder: then nobody is asked about it. */
+  staysInScratch?(input: Input, context: ToolContext): boolean;
   execute(input: Input, context: ToolContext): Promise<ToolOutcome | string>;
 }
 
@@ -56,6 +60,7 @@ export interface ToolOptions<Schema extends z.ZodType> {
   input: Schema;
   effects: ToolEffects;
   subject?: (input: z.output<Schema>) => string;
+  staysInScratch?: ((input: z.output<Schema>, context: ToolContext) => boolean) | undefined;
   execute(input: z.output<Schema>, context: ToolContext): Promise<ToolOutcome | string>;
 }
 
@@ -71,7 +76,7 @@ export interface ToolOptions<Schema extends z.ZodType> {
  * });
  */
 export function defineTool<Schema extends z.ZodType>(options: ToolOptions<Schema>): Tool<z.output<Schema>> {
-  const { name, description, input, effects } = options;
+  const { name, description, input, effects, staysInScratch } = options;
   const parameters = parametersOf(input);
   return {
     name,
@@ -80,6 +85,7 @@ export function defineTool<Schema extends z.ZodType>(options: ToolOptions<Schema
     effects,
     parse: (text) => parseArguments(input, text, parameters),
     subject: options.subject ?? (() => ''),
+    ...(staysInScratch ? { staysInScratch } : {}),
     execute: options.execute,
   };
 }

@@ -35,15 +35,17 @@ export function editFileTool(workspace: Workspace): Tool<Edit> {
     input: schemaOf(parameters),
     effects: 'write',
     subject: ({ path }) => workspace.subject(path),
-    async execute(edit, { signal }) {
+    staysInScratch: ({ path }, { scratch }) => workspace.withScratch(scratch).isScratch(path),
+    async execute(edit, { signal, scratch }) {
       const { path } = edit;
       if (edit.old_text === '') throw problem('old-text-empty');
       if (edit.old_text === edit.new_text) throw problem('nothing-to-edit');
-      const real = await workspace.resolveWrite(path);
+      const own = workspace.withScratch(scratch);
+      const real = await own.resolveWrite(path);
       try {
         return await oneAtATime(real, async () => {
           signal.throwIfAborted();
-          return apply(workspace, edit, real);
+          return apply(own, edit, real);
         });
       } catch (error) {
         throw fileProblem(error, path);

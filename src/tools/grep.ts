@@ -55,12 +55,13 @@ export function grepTool(workspace: Workspace): Tool<Query> {
     input: schemaOf(parameters),
     effects: 'read',
     subject: ({ path }) => workspace.subject(path ?? '.'),
-    async execute(query, { signal }) {
+    async execute(query, { signal, scratch }) {
+      const own = workspace.withScratch(scratch);
       if (query.pattern === '') throw problem('pattern-empty');
-      const target = await workspace.resolveRead(query.path ?? '.');
+      const target = await own.resolveRead(query.path ?? '.');
       const folder = (await stat(target)).isDirectory() ? target : dirname(target);
-      const everything = await workspace.isReadableExtra(target);
-      const hits = new Hits(workspace, folder, query);
+      const everything = await own.isReadableExtra(target);
+      const hits = new Hits(own, folder, query);
       const end = await ripgrep({
         args: argumentsFor(query, target, everything),
         cwd: folder,
@@ -70,7 +71,7 @@ export function grepTool(workspace: Workspace): Tool<Query> {
         take: (record) => hits.take(record),
       });
       if (end.exitCode === 2 && hits.matches === 0) throw trouble(end.stderr, query.pattern);
-      return hits.report(end, workspace.display(target));
+      return hits.report(end, own.display(target));
     },
   });
 }

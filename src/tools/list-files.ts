@@ -40,12 +40,13 @@ export function listFilesTool(workspace: Workspace): Tool<ListInput> {
     input: schemaOf(parameters),
     effects: 'read',
     subject: ({ path }) => workspace.subject(path ?? '.'),
-    async execute({ path = '.', glob, depth, all }, { signal }) {
-      const folder = await workspace.resolveRead(path);
+    async execute({ path = '.', glob, depth, all }, { signal, scratch }) {
+      const own = workspace.withScratch(scratch);
+      const folder = await own.resolveRead(path);
       if (!(await stat(folder)).isDirectory()) {
         throw problem('is-a-file', { path });
       }
-      const everything = all === true || (await workspace.isReadableExtra(folder));
+      const everything = all === true || (await own.isReadableExtra(folder));
       const files: string[] = [];
       const end = await ripgrep({
         args: ['--files', '--null', ...(everything ? ['--hidden', '--no-ignore', '--glob=!.git'] : []), '--', folder],
@@ -55,11 +56,11 @@ export function listFilesTool(workspace: Workspace): Tool<ListInput> {
         separator: '\0',
         take: (file) => {
           const inside = relative(folder, file).split(sep).join('/');
-          if (!workspace.isForbidden(file) && (glob === undefined || globFits(glob, inside))) files.push(inside);
+          if (!own.isForbidden(file) && (glob === undefined || globFits(glob, inside))) files.push(inside);
           return files.length < MAX_FILES;
         },
       });
-      const shown = workspace.display(folder);
+      const shown = own.display(folder);
       if (files.length === 0) {
         const more = everything ? '' : ' Hidden and ignored files are not listed: set all to see them.';
         return `[no files${glob === undefined ? '' : ` that fit ${glob}`} in ${shown}.${more}]`;

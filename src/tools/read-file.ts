@@ -49,8 +49,8 @@ export function readFileTool(workspace: Workspace): Tool<ReadInput> {
     input: schemaOf(parameters),
     effects: 'read',
     subject: ({ path }) => workspace.subject(path),
-    async execute({ path, offset, limit }, { signal }) {
-      const { handle, size } = await workspace.open(path);
+    async execute({ path, offset, limit }, { signal, scratch }) {
+      const { handle, size } = await workspace.withScratch(scratch).open(path);
       try {
         const first = Math.max(1, Math.floor(offset ?? 1));
         const count = Math.max(1, Math.floor(limit ?? DEFAULT_LINES));

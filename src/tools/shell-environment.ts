@@ -14,17 +14,45 @@ const FOR_PROGRAMS: NodeJS.ProcessEnv = {
   TERM: 'dumb',
 };
 
-/**
- * The environment of a command: ours without what looks like a secret by its name or its value.
- * `keep` names variables that stay whatever they look like.
- */
-export function commandEnvironment(environment: NodeJS.ProcessEnv, keep: readonly string[] = []): NodeJS.ProcessEnv {
+/** Where a repository is, told by the environment: set while a hook of git runs. */
+const GIT_PLACE =
+  /^GIT_(?:DIR|WORK_TREE|INDEX_FILE|COMMON_DIR|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|PREFIX|NAMESPACE|CONFIG|CONFIG_(?:PARAMETERS|COUNT|KEY_\d+|VALUE_\d+)|SHALLOW_FILE|GRAFT_FILE|REPLACE_REF_BASE|IMPLICIT_WORK_TREE|QUARANTINE_PATH)$/;
+
+/** A shorter value may stand in another one by chance. */
+const SHORTEST_KEY = 8;
+
+export interface EnvironmentRules {
+  /** Variables that stay whatever they look like. */
+  keep?: readonly string[] | undefined;
+  /** Variables that hold keys of ours; no other variable with the value of one stays either. */
+  withhold?: readonly string[] | undefined;
+}
+
+/** The environment of a command: ours without what is, or looks like, a secret by its name or its value. */
+export function commandEnvironment(
+  environment: NodeJS.ProcessEnv,
+  { keep = [], withhold = [] }: EnvironmentRules = {},
+): NodeJS.ProcessEnv {
   const kept = new Set(keep);
+  const keys = withhold.flatMap((name) => (kept.has(name) ? [] : [environment[name]?.trim() ?? '']));
+  const ours = keys.filter((value) => value.length >= SHORTEST_KEY);
   const clean: NodeJS.ProcessEnv = {};
   for (const [name, value] of Object.entries(environment)) {
     if (value === undefined) continue;
-    const secret = !HARMLESS.has(name) && (SECRET_NAME.test(name) || SECRET_VALUE.test(value));
-    if (!secret || kept.has(name)) clean[name] = value;
+    const looksSecret = !HARMLESS.has(name) && (SECRET_NAME.test(name) || SECRET_VALUE.test(value));
+    const isOurs = withhold.includes(name) || ours.some((key) => value.includes(key));
+    if (!(looksSecret || isOurs) || kept.has(name)) clean[name] = value;
   }
   return { ...clean, ...FOR_PROGRAMS };
+}
+
+/** An environment that leads git to no other repository than the one of the working folder. */
+export function withoutGitPlace(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => !GIT_PLACE.test(name)));
+}
+
+/** What tells a command where its session keeps files of its own. */
+export function scratchEnvironment(scratch: string, platform: string = process.platform): NodeJS.ProcessEnv {
+  const temporary = platform === 'win32' ? { TEMP: scratch, TMP: scratch } : { TMPDIR: scratch };
+  return { ...temporary, REASONIX_SCRATCH: scratch };
 }

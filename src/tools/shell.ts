@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { toolPrompt } from '../core/prompts.ts';
 import { defineTool, type Tool, type ToolContext, type ToolOutcome } from './define-tool.ts';
 import { memo } from './memo.ts';
 import { endGroup, tieToProcess } from './process-group.ts';
-import { commandEnvironment } from './shell-environment.ts';
+import { commandEnvironment, type EnvironmentRules, scratchEnvironment } from './shell-environment.ts';
 import { ShellOutput } from './shell-output.ts';
 import { problem } from './tool-problem.ts';
 import type { Workspace } from './workspace.ts';
@@ -17,8 +18,8 @@ export interface ShellOptions {
   maxTimeout?: number | undefined;
   /** Environment that the command's is made from. Default: this process's. */
   environment?: NodeJS.ProcessEnv | undefined;
-  /** Variables that reach the command although they look like secrets. */
-  keepEnvironment?: readonly string[] | undefined;
+  /** Variables that reach the command although they look like secrets, and some that do not whatever they look like. */
+  secrets?: EnvironmentRules | undefined;
 }
 
 /** Milliseconds that the pipes may stay open after the command has ended: its last output is still in them. */
@@ -55,7 +56,12 @@ export function shellTool(workspace: Workspace, options: ShellOptions = {}): Too
       if (command.includes('\0')) throw problem('command-nul');
       const seconds = Math.min(most, timeout !== undefined && timeout > 0 ? timeout : fallback);
       const cwd = await workspace.realCwd();
-      const env = commandEnvironment(options.environment ?? process.env, options.keepEnvironment);
+      const env = commandEnvironment(options.environment ?? process.env, options.secrets);
+      const { scratch } = context;
+      if (scratch !== undefined) {
+        await mkdir(scratch, { recursive: true, mode: 0o700 });
+        Object.assign(env, scratchEnvironment(scratch));
+      }
       return runCommand({ command, seconds, shell, cwd, env }, context);
     },
   });

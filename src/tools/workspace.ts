@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { type FileHandle, lstat, open, readlink, realpath } from 'node:fs/promises';
+import { type FileHandle, lstat, mkdir, open, readlink, realpath } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { pathMatches } from '../core/wildcard.ts';
@@ -16,6 +16,8 @@ export interface WorkspaceOptions {
   forbidRead?: readonly string[] | undefined;
   /** What `~` stands for. Default: the user's home folder. */
   home?: string | undefined;
+  /** A folder of one session alone, absolute: it may be read and written, and need not exist yet. */
+  scratch?: string | undefined;
 }
 
 const MAX_LINKS = 40;
@@ -29,26 +31,46 @@ const SAFE_OPEN = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
  */
 export class Workspace {
   readonly cwd: string;
+  readonly #options: WorkspaceOptions;
   readonly #home: string;
+  readonly #scratch: string | undefined;
   readonly #readable: () => readonly string[] | Promise<readonly string[]>;
   readonly #allowWrite: readonly string[];
   readonly #forbidden: readonly string[];
   /** Real paths of the folders above; a folder that is missing is looked for again. */
-  readonly #realRoots = new Map<string, string>();
+  readonly #realRoots: Map<string, string>;
 
-  constructor(options: WorkspaceOptions) {
+  constructor(options: WorkspaceOptions, realRoots = new Map<string, string>()) {
     if (!isAbsolute(options.cwd)) throw new RangeError(`the working folder must be absolute, but it is ${options.cwd}`);
     const { readable = [] } = options;
     this.cwd = resolve(options.cwd);
+    this.#options = options;
+    this.#realRoots = realRoots;
+    this.#scratch = options.scratch;
     this.#home = options.home ?? homedir();
     this.#readable = typeof readable === 'function' ? readable : () => readable;
     this.#allowWrite = (options.allowWrite ?? []).map((path) => this.absolute(path));
     this.#forbidden = options.forbidRead ?? [];
   }
 
-  /** The absolute form of a path as a model writes it: `~`, relative, either kind of separator. Looks at no disk. */
+  /** The same folders for a session that has a scratch folder as well. */
+  withScratch(scratch: string | undefined): Workspace {
+    if (scratch === undefined) return this;
+    // Paths of sessions come and go: they are not kept beside those of the folders that all share.
+    return new Workspace({ ...this.#options, scratch }, new Map(this.#realRoots));
+  }
+
+  /**
+   * The absolute form of a path as a model writes it: `~`, its scratch folder, relative, either kind of
+   * separator. Looks at no disk.
+   */
   absolute(path: string): string {
     const slashed = sep === '/' ? path.replaceAll('\\', '/') : path;
+    if (this.#scratch !== undefined && /^\$(?:REASONIX_SCRATCH|\{REASONIX_SCRATCH\})(?=[\\/]|$)/.test(slashed)) {
+      const inside = resolve(this.#scratch, `.${sep}${slashed.replace(/^[^\\/]*/, '')}`);
+      // One that leads out of it is judged as what rules see: a path below the working folder.
+      if (isInside(this.#scratch, inside)) return inside;
+    }
     if (slashed === '~' || /^~[\\/]/.test(slashed)) return resolve(this.#home, `.${sep}${slashed.slice(1)}`);
     return resolve(this.cwd, slashed);
   }
@@ -63,9 +85,18 @@ export class Workspace {
     return this.#relativeTo(this.#realRoots.get(this.cwd) ?? this.cwd, real);
   }
 
+  /** Whether a path, as it is written, lies in the scratch folder. Links are judged when it is opened. */
+  isScratch(path: string): boolean {
+    return this.#scratch !== undefined && isInside(this.#scratch, this.absolute(path));
+  }
+
   /** The real path of something that may be read. @throws ToolProblem when it may not, or does not exist. */
   async resolveRead(path: string): Promise<string> {
     const { real, exists } = await this.#locate(path, 'read');
+    if (await this.#isInScratch(path, real)) {
+      if (!exists) throw problem('missing', { path });
+      return real;
+    }
     const isOwn = await this.#within(real, [this.cwd, ...this.#allowWrite]);
     if (!isOwn && !(await this.#within(real, await this.#readable()))) throw this.#outside(path, 'read');
     this.#refuseForbidden(path, real);
@@ -75,14 +106,19 @@ export class Workspace {
 
   /** The real path of something that may be written, whether or not it exists. @throws ToolProblem */
   async resolveWrite(path: string): Promise<string> {
+    if (this.#scratch !== undefined && this.isScratch(path)) {
+      await mkdir(this.#scratch, { recursive: true, mode: 0o700 });
+    }
     const { real } = await this.#locate(path, 'write');
+    if (await this.#isInScratch(path, real)) return real;
     if (!(await this.#within(real, [this.cwd, ...this.#allowWrite]))) throw this.#outside(path, 'write');
     this.#refuseForbidden(path, real);
     return real;
   }
 
-  /** Whether a real path lies in a folder of `readable`, where hidden and ignored files are meant to be read. */
+  /** Whether a real path lies in a folder of `readable` or the scratch folder, where hidden and ignored files are meant to be read. */
   async isReadableExtra(real: string): Promise<boolean> {
+    if (this.#scratch !== undefined && isInside((await canonical(this.#scratch, MAX_LINKS)).real, real)) return true;
     const cwd = await this.realCwd();
     for (const root of await this.#readable()) {
       const realRoot = await this.#realRoot(root);
@@ -163,6 +199,14 @@ export class Workspace {
       if (code === 'EACCES' || code === 'EPERM') return { real: absolute, exists: true };
       throw fileProblem(error, path);
     }
+  }
+
+  /** A path in the scratch folder may lead to nothing else: what is written there needs nobody's word. */
+  async #isInScratch(path: string, real: string): Promise<boolean> {
+    if (this.#scratch === undefined || !this.isScratch(path)) return false;
+    const { real: root } = await canonical(this.#scratch, MAX_LINKS);
+    if (!isInside(root, real)) throw this.#outside(path, 'write');
+    return true;
   }
 
   async #within(real: string, roots: readonly string[]): Promise<boolean> {

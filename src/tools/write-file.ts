@@ -22,15 +22,17 @@ export function writeFileTool(workspace: Workspace): Tool<WriteInput> {
     input: schemaOf(),
     effects: 'write',
     subject: ({ path }) => workspace.subject(path),
-    async execute({ path, content }, { signal }) {
-      const real = await workspace.resolveWrite(path);
+    staysInScratch: ({ path }, { scratch }) => workspace.withScratch(scratch).isScratch(path),
+    async execute({ path, content }, { signal, scratch }) {
+      const own = workspace.withScratch(scratch);
+      const real = await own.resolveWrite(path);
       const bytes = Buffer.from(content, 'utf8');
       try {
         const before = await oneAtATime(real, () => {
           signal.throwIfAborted();
           return writeAtomically(real, bytes, path);
         });
-        const shown = workspace.display(real);
+        const shown = own.display(real);
         if (before === undefined) return `Created ${shown} (${bytes.length} bytes).`;
         return `Replaced ${shown} (${bytes.length} bytes, ${before} before).`;
       } catch (error) {

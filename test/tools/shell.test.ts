@@ -164,7 +164,7 @@ describe('environment', () => {
     ['HARMLESS_NAME', 'sk-abcdef'],
   ])('leaves out %s', (name, value) => {
     expect(commandEnvironment({ [name]: value })).not.toHaveProperty(name);
-    expect(commandEnvironment({ [name]: value }, [name])).toHaveProperty(name, value);
+    expect(commandEnvironment({ [name]: value }, { keep: [name] })).toHaveProperty(name, value);
   });
 
   it.each([
