@@ -16,6 +16,7 @@ export type ErrorCode =
   | 'provider_auth'
   | 'provider_overloaded'
   | 'context_length'
+  | 'context_overflow'
   | 'skill_not_found'
   | 'skill_refused'
   | 'skill_invalid'

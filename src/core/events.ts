@@ -73,6 +73,8 @@ const userMessage = z.object({
   child: z.string().optional(),
   /** For the notice that asks for a summing-up: the limit that was reached. */
   limit: limitHit.optional(),
+  /** For a nudge: what it asks for, so that a turn is asked once. */
+  about: z.string().optional(),
 });
 
 const assistantMessage = z.object({
@@ -137,9 +139,26 @@ const contextCompacted = z.object({
   type: z.literal('context.compacted'),
   /** So many of the oldest messages of the thread are replaced by `messages`. */
   replaced: z.number(),
-  messages: z.array(z.object({ role: z.literal('user'), origin: z.enum(['task', 'notice']), content: z.string() })),
+  messages: z.array(
+    z.object({
+      role: z.literal('user'),
+      origin: z.enum(['user', 'task', 'continuation', 'notice']),
+      content: z.string(),
+    }),
+  ),
   /** Skills whose bodies are still in the context, word for word. */
   keptSkills: z.array(z.object({ name: z.string(), hash: z.string() })),
+  /** Results after the replaced messages that are this text from now on; their `tool.result` keeps the whole one. */
+  reduced: z.array(z.object({ call: z.string(), content: z.string() })).optional(),
+  /** The window was filling up, the provider refused the request for its length, or somebody asked. */
+  reason: z.enum(['window', 'overflow', 'asked']).optional(),
+  /** Tokens of the context, estimated. */
+  before: z.number().optional(),
+  after: z.number().optional(),
+  /** What the summary took, and who made it; absent when no model was asked. */
+  usage: usage.optional(),
+  cost: z.number().optional(),
+  model: z.string().optional(),
 });
 
 const turnStatus = z.enum(['completed', 'failed', 'cancelled', 'limit', 'no_answer']);
@@ -150,6 +169,8 @@ const turnEnded = z.object({
   answer: z.string(),
   reason: z.string().optional(),
   limit: limitHit.optional(),
+  /** The answer is JSON that fits the `outputSchema` of the session. */
+  structured: z.boolean().optional(),
 });
 
 /** What a child's turn cost, once, at the call that started or continued it. */

@@ -3,7 +3,13 @@ import type { Usage } from '../core/usage.ts';
 import type { ModelRequest } from './contract.ts';
 
 /** Characters a token, on average, when nobody counted. */
-const CHARACTERS_PER_TOKEN = 4;
+export const CHARACTERS_PER_TOKEN = 4;
+
+/**
+ * Tokens of a picture. Providers count by its size: one of 1,000 × 1,000 is about 1,300 to Anthropic
+ * (width × height / 750) and about 765 to OpenAI; larger ones are scaled down to some 1,600.
+ */
+const TOKENS_PER_IMAGE = 1_500;
 
 const toolSizes = new WeakMap<readonly ToolDefinition[], number>();
 
@@ -32,13 +38,16 @@ function sum<T>(items: readonly T[], size: (item: T) => number): number {
   return total;
 }
 
-function messageSize(message: Message): number {
-  if (message.role !== 'assistant') return message.content.length;
+/** Characters of what a message says, without reasoning and state. */
+export function messageSize(message: Message): number {
+  if (message.role === 'tool')
+    return message.content.length + (message.images?.length ?? 0) * TOKENS_PER_IMAGE * CHARACTERS_PER_TOKEN;
+  if (message.role === 'user') return message.content.length;
   return message.text.length + sum(message.toolCalls, callSize);
 }
 
 /** The tools of a session are frozen, so that one array is measured once. */
-function toolsSize(tools: readonly ToolDefinition[]): number {
+export function toolsSize(tools: readonly ToolDefinition[]): number {
   if (tools.length === 0) return 0;
   let size = toolSizes.get(tools);
   if (size === undefined) {

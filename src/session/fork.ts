@@ -1,4 +1,4 @@
-import type { SessionEvent, StoredEvent } from '../core/events.ts';
+import type { EventOf, SessionEvent, StoredEvent } from '../core/events.ts';
 import { prompt } from '../core/prompts.ts';
 import { noUsage } from '../core/usage.ts';
 import { closingResults } from './open-calls.ts';
@@ -16,6 +16,7 @@ export function forkHistory(session: string, events: readonly StoredEvent[]): Se
   for (const { seq: _seq, at: _at, ...event } of events) {
     if (NOT_COPIED.has(event.type)) continue;
     if (event.type === 'assistant.message') copied.push({ ...event, usage: noUsage(), cost: 0 });
+    else if (event.type === 'context.compacted') copied.push(withoutUsage(event));
     else copied.push(event as SessionEvent);
   }
   const thread = Thread.fold(session, events);
@@ -29,4 +30,9 @@ export function forkHistory(session: string, events: readonly StoredEvent[]): Se
     });
   }
   return copied;
+}
+
+function withoutUsage(event: EventOf<'context.compacted'>): EventOf<'context.compacted'> {
+  const { usage: _usage, cost: _cost, ...kept } = event;
+  return kept;
 }

@@ -30,6 +30,8 @@ export interface SessionSetup extends SessionInfo {
   /** The state so far, empty for a new session. */
   readonly thread: Thread;
   readonly tools: readonly Tool[];
+  /** Events that were added so far. */
+  readonly events: readonly SessionEvent[];
   /** Adds a tool; one of the same name is replaced. */
   addTool(tool: Tool): void;
   /** Adds a section to the system prompt, after those that are there. */
@@ -46,6 +48,8 @@ export interface TurnView {
   readonly signal: AbortSignal;
   /** A line for whoever watches; not part of the log. */
   progress(text: string): void;
+  /** Logs events of the session's own; resolves when they are durable and folded into `thread`. */
+  append(events: readonly SessionEvent[]): Promise<unknown>;
 }
 
 export interface ModelCall {
@@ -76,11 +80,27 @@ export interface TurnOpening {
   events?: SessionEvent[] | undefined;
 }
 
-/** May the turn end? `continue` adds a message and goes on; `fail` ends it as failed. */
+/**
+ * May the turn end? `continue` adds a message and goes on; `fail` ends it as failed. What a message is
+ * `about` stands in `thread.turn.asked` from then on, also after a crash.
+ */
 export type TurnVerdict =
   | { kind: 'end' }
-  | { kind: 'continue'; origin: 'nudge' | 'notice'; message: string; events?: SessionEvent[] | undefined }
+  | {
+      kind: 'continue';
+      origin: 'nudge' | 'notice';
+      message: string;
+      about?: string | undefined;
+      events?: SessionEvent[] | undefined;
+    }
   | { kind: 'fail'; reason: string };
+
+/** The answer of a turn in its final form. */
+export interface ShapedAnswer {
+  answer: string;
+  /** It is JSON that fits the session's `outputSchema`. */
+  structured: boolean;
+}
 
 /**
  * One member of the chain around a session (design §7). The first listed is outermost. `next` may be
@@ -96,6 +116,8 @@ export interface Middleware {
   aroundTool?(run: ToolRun, next: NextTool): Promise<ToolOutcome>;
   /** Asked when the model wants no more tools; the first verdict that is not `end` counts. */
   finishTurn?(turn: TurnView): TurnVerdict | Promise<TurnVerdict>;
+  /** Puts the answer of a turn that completed or met a limit into its final form; the first one counts. */
+  shapeAnswer?(turn: TurnView, answer: string): ShapedAnswer | undefined | Promise<ShapedAnswer | undefined>;
 }
 
 /** Gives a middleware object its type where it is written. */

@@ -1,12 +1,18 @@
 import type { EventOf, StoredEvent } from '../core/events.ts';
 import type { Message, ToolCall, ToolMessage } from '../core/messages.ts';
 import { addUsage, noUsage, type Usage } from '../core/usage.ts';
+import { compactedMessages } from './compacted.ts';
+import { ContextSize, resultSize, sizeOf } from './context-size.ts';
+import { type LoadedSkill, LoadedSkills } from './loaded-skills.ts';
 import { shared } from './shared.ts';
 
-/** A skill body that is in the context now. */
-export interface LoadedSkill {
-  name: string;
-  hash: string;
+export type { LoadedSkill };
+
+/** A message that began a turn. */
+export interface RequestMessage {
+  seq: number;
+  origin: 'user' | 'task' | 'continuation';
+  content: string;
 }
 
 /** A child that runs beside the turn, or has ended and is not delivered yet. */
@@ -40,6 +46,8 @@ export interface OpenTurn {
   spawns: number;
   /** Nudges for an empty reply. */
   emptyNudges: number;
+  /** What nudges of the turn have asked for, by their `about`. */
+  asked: Set<string>;
   /** The newest text that a person would see. */
   lastText: string;
   /** Set while the turn sums up after a limit. */
@@ -56,6 +64,11 @@ export class Thread {
   started: EventOf<'session.started'> | undefined;
   lastSeq = 0;
   readonly messages: Message[] = [];
+  /** How much of a window `messages` and what is frozen take. */
+  readonly size = new ContextSize();
+  /** What began the first turn, and the newest one. */
+  firstRequest: RequestMessage | undefined;
+  lastRequest: RequestMessage | undefined;
   turn: OpenTurn | undefined;
   lastTurn: (EventOf<'turn.ended'> & { at: string }) | undefined;
   /** The figures of the turn that `lastTurn` ended. */
@@ -72,7 +85,7 @@ export class Thread {
   readonly startedCalls = new Set<string>();
   /** True while the newest assistant message was put there by the host and not by a model. */
   hostCall = false;
-  readonly loadedSkills = new Map<string, LoadedSkill>();
+  readonly loadedSkills = new LoadedSkills();
   readonly disabledSkills = new Set<string>();
   /** Nudges for required skills. */
   requiredNudges = 0;
@@ -108,6 +121,7 @@ export class Thread {
     switch (event.type) {
       case 'session.started':
         this.started = { ...event, system: shared(event.system), tools: shared(event.tools) };
+        this.size.start(this.started);
         break;
       case 'user.message':
         this.#user(event);
@@ -122,7 +136,7 @@ export class Thread {
         this.#result(event);
         break;
       case 'skill.loaded':
-        this.loadedSkills.set(event.name, { name: event.name, hash: event.hash });
+        this.loadedSkills.load(event);
         break;
       case 'required.nudged':
         this.requiredNudges = event.count;
@@ -162,11 +176,16 @@ export class Thread {
 
   #user(event: StoredEvent & EventOf<'user.message'>): void {
     this.messages.push({ role: 'user', content: event.content, origin: event.origin });
+    this.size.add(event.content.length);
+    this.loadedSkills.said(event.content);
     if (event.origin === 'nudge' || event.origin === 'notice') {
       if (event.limit && this.turn) this.turn.limit = event.limit;
+      if (event.about) this.turn?.asked.add(event.about);
       if (event.from) this.#read(event.from);
       return;
     }
+    this.lastRequest = { seq: event.seq, origin: event.origin, content: event.content };
+    this.firstRequest ??= this.lastRequest;
     this.turn = {
       seq: event.seq,
       from: event.from,
@@ -179,6 +198,7 @@ export class Thread {
       childSteps: 0,
       spawns: 0,
       emptyNudges: 0,
+      asked: new Set(),
       lastText: '',
       limit: undefined,
       refusedBy: undefined,
@@ -192,7 +212,9 @@ export class Thread {
 
   #assistant(event: EventOf<'assistant.message'>): void {
     const { text, reasoning, toolCalls, providerState } = event;
-    this.messages.push({ role: 'assistant', text, reasoning, toolCalls, providerState });
+    const message: Message = { role: 'assistant', text, reasoning, toolCalls, providerState };
+    this.messages.push(message);
+    this.size.answered(sizeOf(message), event.usage);
     this.openCalls.clear();
     for (const call of toolCalls) {
       this.callIds.add(call.id);
@@ -222,6 +244,8 @@ export class Thread {
     this.#slots.delete(event.call);
     this.openCalls.delete(event.call);
     this.startedCalls.delete(event.call);
+    this.size.add(resultSize(event));
+    this.loadedSkills.answered(event);
     if (event.limit && this.turn) this.turn.refusedBy = event.limit;
     if (event.child) this.children.push({ ref: event.child, call: event.call });
   }
@@ -236,13 +260,21 @@ export class Thread {
   }
 
   #compact(event: EventOf<'context.compacted'>): void {
-    const kept = this.messages.splice(0);
-    this.messages.push(...event.messages, ...kept.slice(event.replaced));
+    const messages = compactedMessages(this.messages, event);
+    this.messages.length = 0;
+    for (const message of messages) this.messages.push(message);
     for (const [call, slot] of this.#slots) {
-      this.#slots.set(call, slot - event.replaced + event.messages.length);
+      if (slot < event.replaced) this.#slots.delete(call);
+      else this.#slots.set(call, slot - event.replaced + event.messages.length);
     }
-    this.loadedSkills.clear();
-    for (const skill of event.keptSkills) this.loadedSkills.set(skill.name, skill);
+    this.size.recount(messages);
+    this.loadedSkills.keep(event.keptSkills);
+    if (!event.usage) return;
+    this.usage = addUsage(this.usage, event.usage);
+    this.cost = addCost(this.cost, event.cost);
+    if (!this.turn) return;
+    this.turn.usage = addUsage(this.turn.usage, event.usage);
+    this.turn.cost = addCost(this.turn.cost, event.cost);
   }
 }
 

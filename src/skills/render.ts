@@ -2,6 +2,7 @@ import { prompt } from '../core/prompts.ts';
 import { renderBody } from './arguments.ts';
 import { boundBody } from './body-limit.ts';
 import { neutralise } from './neutralise.ts';
+import { pinName } from './pins.ts';
 import { skillFiles } from './resources.ts';
 import type { Skill } from './types.ts';
 
@@ -96,5 +97,5 @@ function pinned(skill: Skill, content: string): string {
   let number = 1;
   while (taken.has(number)) number++;
   const tag = number === 1 ? 'skill-pin' : `skill-pin-${number}`;
-  return `<${tag} name="${neutralise(skill.name).replaceAll('"', "'")}">\n${content}\n</${tag}>`;
+  return `<${tag} name="${pinName(skill.name)}">\n${content}\n</${tag}>`;
 }
