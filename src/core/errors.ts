@@ -24,6 +24,7 @@ export type ErrorCode =
   | 'reference_foreign'
   | 'reference_busy'
   | 'reference_skill'
+  | 'worktree'
   | 'limit'
   | 'cancelled'
   | 'internal';

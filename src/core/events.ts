@@ -208,6 +208,39 @@ const subagentEnded = z.object({
 /** A message for a child that runs, in the child's log: its inbox until a `user.message` of the same `from`. */
 const messageReceived = z.object({ type: z.literal('message.received'), from: caller, content: z.string() });
 
+/** The child works in a git worktree of its own from here on. */
+const worktreeStarted = z.object({
+  type: z.literal('worktree.started'),
+  /** The worktree, and where in it the child works. */
+  folder: z.string(),
+  cwd: z.string(),
+  /** The working folder of the caller, the working tree around it, and what its worktrees share. */
+  caller: z.string(),
+  repository: z.string(),
+  common: z.string(),
+  /** The commit that is checked out, and the one whose files were there at the start. */
+  head: z.string(),
+  base: z.string(),
+});
+
+/** What the files of the worktree differ in from its base. */
+const worktreeDiff = z.object({
+  type: z.literal('worktree.diff'),
+  files: z.number(),
+  stat: z.string(),
+  bytes: z.number(),
+  /** SHA-256 of the diff, hex. */
+  hash: z.string(),
+  /** The diff itself; absent when it is large, or no UTF-8: then it stands in a file. */
+  diff: z.string().optional(),
+});
+
+/** The worktree is gone; a child that goes on gets another one. */
+const worktreeClosed = z.object({
+  type: z.literal('worktree.closed'),
+  how: z.enum(['applied', 'discarded', 'unchanged']),
+});
+
 export const eventSchema = z.discriminatedUnion('type', [
   sessionStarted,
   userMessage,
@@ -224,6 +257,9 @@ export const eventSchema = z.discriminatedUnion('type', [
   subagentStarted,
   subagentEnded,
   messageReceived,
+  worktreeStarted,
+  worktreeDiff,
+  worktreeClosed,
 ]);
 
 /** An event as it is handed to `append`. */

@@ -5,7 +5,14 @@ import { closingResults } from './open-calls.ts';
 import { Thread } from './thread.ts';
 
 /** Events that belong to the source alone: its identity, and what its children cost. */
-const NOT_COPIED = new Set<SessionEvent['type']>(['session.started', 'usage', 'tool.started']);
+const NOT_COPIED = new Set<SessionEvent['type']>([
+  'session.started',
+  'usage',
+  'tool.started',
+  'worktree.started',
+  'worktree.diff',
+  'worktree.closed',
+]);
 
 /**
  * The history that a fork starts with. Tokens stay with the source, so that a sum over sessions counts

@@ -1,0 +1,78 @@
+import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { makePrivate } from '../own-folders.ts';
+import { git, gitLine } from './git.ts';
+import { problem } from './problem.ts';
+
+/** Set last, so that a worktree without it is one that was never finished. It also keeps the commit from being pruned. */
+const MARK = 'refs/worktree/reasonix';
+
+export interface WorktreeOptions {
+  folder: string;
+  /** A working tree of the repository. */
+  repository: string;
+  /** The commit that is checked out. */
+  head: string;
+  /** The commit whose files are there, as changes that are not committed. */
+  base: string;
+  /** A diff against `base` that is there as well. */
+  patch?: Uint8Array | undefined;
+}
+
+/** Commands that add to, or take from, the list of worktrees of a repository go one after the other. */
+const queues = new Map<string, Promise<unknown>>();
+
+async function inTurn<T>(repository: string, work: () => Promise<T>): Promise<T> {
+  const before = queues.get(repository);
+  const turn = (async () => {
+    await before?.catch(() => {});
+    return work();
+  })();
+  queues.set(repository, turn);
+  try {
+    return await turn;
+  } finally {
+    if (queues.get(repository) === turn) queues.delete(repository);
+  }
+}
+
+/** Whether the worktree is there as it was made. */
+export async function isIntact(folder: string, base: string): Promise<boolean> {
+  // Without this git would look for a repository around the folder.
+  if (!existsSync(join(folder, '.git'))) return false;
+  const mark = await git(folder, ['rev-parse', '--verify', '--quiet', MARK], { codes: [0, 1, 128] });
+  return mark.code === 0 && mark.text.trim() === base;
+}
+
+/** Makes a worktree in which the files of `base` stand as if somebody had changed those of `head`. */
+export async function makeWorktree({ folder, repository, head, base, patch }: WorktreeOptions): Promise<void> {
+  await removeWorktree(folder, repository);
+  const known = await git(repository, ['cat-file', '-e', `${base}^{commit}`], { codes: [0, 1, 128] });
+  if (known.code !== 0) throw problem('worktree-base-gone', { base: base.slice(0, 12), folder: repository });
+  await makePrivate(dirname(folder));
+  await inTurn(repository, () =>
+    git(repository, ['worktree', 'add', '--quiet', '--force', '--detach', '--no-checkout', folder, head]),
+  );
+  await git(folder, ['read-tree', '--reset', '-u', base]);
+  if (base !== head) await git(folder, ['read-tree', '-m', head]);
+  if (patch && patch.length > 0) await git(folder, ['apply', '--binary', '-'], { input: patch });
+  await git(folder, ['update-ref', MARK, base]);
+}
+
+/** Removes a worktree and what its repository keeps of it; one that is not there is no error. */
+export async function removeWorktree(folder: string, repository: string | undefined): Promise<void> {
+  if (!existsSync(folder)) return;
+  const common = (await commonOf(folder)) ?? repository;
+  await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+  if (common === undefined || !existsSync(common)) return;
+  // The repository may be gone, or damaged; then nothing has to be taken from it.
+  await inTurn(common, () =>
+    git(common, ['worktree', 'remove', '--force', '--force', folder], { codes: [0, 1, 128] }),
+  ).catch(() => {});
+}
+
+async function commonOf(folder: string): Promise<string | undefined> {
+  if (!existsSync(join(folder, '.git'))) return undefined;
+  return gitLine(folder, ['rev-parse', '--path-format=absolute', '--git-common-dir']).catch(() => undefined);
+}

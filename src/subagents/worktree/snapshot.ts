@@ -1,0 +1,78 @@
+import { copyFile, lstat, mkdtemp, rm, stat, utimes } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { git, gitLine, gitPaths } from './git.ts';
+import { problem } from './problem.ts';
+
+/** What is carried between a folder and a worktree beside what is committed: files, and bytes together. */
+const MOST_FILES = 20_000;
+const MOST_BYTES = 256 * 1024 * 1024;
+
+/**
+ * Gives `use` a copy of the index of a working tree, so that neither the index nor the files of it
+ * are touched. The copy keeps the time of the original: git tells by it which files it has to compare.
+ */
+export async function withIndex<T>(top: string, use: (index: string) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), 'reasonix-index-'));
+  try {
+    const index = join(folder, 'index');
+    const original = resolve(top, await gitLine(top, ['rev-parse', '--git-path', 'index']));
+    const state = await stat(original).catch(() => undefined);
+    if (state) {
+      await copyFile(original, index);
+      await utimes(index, state.atime, Math.floor(state.mtimeMs) / 1_000);
+    } else {
+      await git(top, ['read-tree', 'HEAD'], { index });
+    }
+    return await use(index);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/**
+ * The tree of everything that is in a working tree now, ignored files left out: what is tracked as it
+ * is on disk, and new files. `index` is brought to that state.
+ * @throws ReasonixError `worktree` when that is more than is carried over.
+ */
+export async function treeNow(top: string, index: string): Promise<string> {
+  const listed = await gitPaths(top, ['ls-files', '-z', '-m', '-d', '-o', '--exclude-standard'], { index });
+  // A name with a slash at its end is a repository in the repository.
+  const paths = [...new Set(listed)].filter((path) => !path.endsWith('/'));
+  await checkSize(top, paths);
+  if (paths.length > 0) {
+    const input = Buffer.from(`${paths.join('\0')}\0`, 'latin1');
+    await git(top, ['update-index', '-z', '--add', '--remove', '--replace', '--stdin'], { index, input });
+  }
+  return gitLine(top, ['write-tree'], { index });
+}
+
+async function checkSize(top: string, paths: readonly string[]): Promise<void> {
+  let bytes = 0;
+  const refuse = () => {
+    const size = `${paths.length} files, ${bytes > MOST_BYTES ? 'more than ' : ''}${Math.round(bytes / 1024 / 1024)} MiB`;
+    return problem('git-too-much', { folder: top, size, files: MOST_FILES, mebibytes: MOST_BYTES / 1024 / 1024 });
+  };
+  if (paths.length > MOST_FILES) throw refuse();
+  for (const path of paths) {
+    const state = await lstat(Buffer.concat([Buffer.from(`${top}/`), Buffer.from(path, 'latin1')])).catch(
+      () => undefined,
+    );
+    bytes += state?.isFile() ? state.size : 0;
+    if (bytes > MOST_BYTES) throw refuse();
+  }
+}
+
+/**
+ * A commit of what is in a working tree now, on top of `head`; `head` itself when that is all. No
+ * branch and no reference leads to it.
+ */
+export async function commitNow(top: string, head: string): Promise<string> {
+  const tree = await withIndex(top, (index) => treeNow(top, index));
+  return commitOf(top, tree, head);
+}
+
+export async function commitOf(top: string, tree: string, head: string): Promise<string> {
+  if ((await gitLine(top, ['rev-parse', `${head}^{tree}`])) === tree) return head;
+  return gitLine(top, ['commit-tree', '-p', head, '-m', 'Uncommitted changes', tree]);
+}
