@@ -45,8 +45,11 @@ export interface Entry {
 }
 
 /** The entries by code point of their names. @throws the file system's error when it cannot be listed. */
-export function listFolder(path: string): Entry[] {
-  const entries = readdirSync(path, { withFileTypes: true }).map((entry) => toEntry(path, entry));
+export const listFolder = (path: string): Entry[] => entriesOf(path, readdirSync(path, { withFileTypes: true }));
+
+/** The entries that were read from a folder, links followed, by code point of their names. */
+export function entriesOf(folder: string, read: readonly Dirent[]): Entry[] {
+  const entries = read.map((entry) => toEntry(folder, entry));
   return sortedByCodePoint(entries, (entry) => entry.name);
 }
 
@@ -64,7 +67,7 @@ function toEntry(folder: string, entry: Dirent): Entry {
 /** The path without links; itself when it cannot be resolved. */
 export function realPath(path: string): string {
   try {
-    return realpathSync(path);
+    return realpathSync.native(path);
   } catch {
     return path;
   }

@@ -1,5 +1,5 @@
 import { sep } from 'node:path';
-import type { CacheEntry } from './cache.ts';
+import type { Known } from './cache.ts';
 import { stampOf } from './hash.ts';
 import type { Skill } from './types.ts';
 
@@ -60,7 +60,7 @@ function isEmpty(value: unknown): boolean {
  * operators here would make thousands of slow objects.
  */
 export function toSkill(
-  entry: Pick<CacheEntry, 'contentHash' | 'diagnostics'>,
+  entry: Pick<Known, 'contentHash' | 'diagnostics'>,
   kept: KeptHeader,
   { file, layout }: Pick<Skill, 'file' | 'layout'>,
   { scope, root }: Pick<Skill, 'scope' | 'root'>,

@@ -2,14 +2,15 @@ import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf, ReasonixError } from '../core/errors.ts';
-import { type CacheEntry, HeaderCache, isUnchanged } from './cache.ts';
+import { HeaderCache, type Known } from './cache.ts';
 import { contentHashOf, hashOf, quickHash } from './hash.ts';
 import { holdToLock } from './install/locked.ts';
 import { keepHeader, toSkill } from './kept-header.ts';
 import { compareCodePoints, foldName, nearestNames, normalName } from './names.ts';
 import { type CollapsedFile, resolveNames, SameFiles } from './resolve.ts';
-import { type Root, resolveRoots } from './roots.ts';
+import { type ResolvedRoots, type Root, resolveRoots } from './roots.ts';
 import { type FoundFile, scanRoot } from './scan.ts';
+import { Seen } from './seen.ts';
 import type {
   Diagnostic,
   LibraryOptions,
@@ -53,7 +54,11 @@ class Library implements OpenedLibrary {
   #index: Index = { skills: [], disabled: [], roots: [], diagnostics: [], collapsed: [] };
   #lookup: Lookup | undefined;
   #fingerprint: string | undefined;
+  /** Everything that the index was made of. */
+  #seen = new Seen();
+  #rootsThen = '';
   #refreshing: Promise<unknown> = Promise.resolve();
+  #waiting: Promise<SkillChanges> | undefined;
 
   constructor(options: LibraryOptions) {
     this.#options = options;
@@ -96,40 +101,55 @@ class Library implements OpenedLibrary {
   }
 
   async open(): Promise<void> {
-    this.#index = await this.#build();
+    this.#index = await this.#build(resolveRoots(this.#options));
   }
 
-  /** One at a time, so that a look that starts later never ends with an older answer. */
+  /**
+   * One at a time, so that a look that starts later never ends with an older answer. Those that wait
+   * share one, which tells its changes to the first of them.
+   */
   refresh(): Promise<SkillChanges> {
-    const result = this.#refreshing.then(() => this.#refresh());
-    this.#refreshing = result.catch(() => undefined);
-    return result;
+    if (this.#waiting !== undefined) return this.#waiting.then(noChanges);
+    this.#waiting = this.#refreshing.then(() => {
+      this.#waiting = undefined;
+      return this.#refresh();
+    });
+    this.#refreshing = this.#waiting.catch(() => undefined);
+    return this.#waiting;
   }
 
   async #refresh(): Promise<SkillChanges> {
+    const resolved = resolveRoots(this.#options);
+    if (JSON.stringify(resolved) === this.#rootsThen && (await this.#seen.isStillThere())) {
+      return noChanges();
+    }
     const before = this.#index.skills;
-    this.#index = await this.#build();
+    this.#index = await this.#build(resolved);
     this.#lookup = undefined;
     this.#fingerprint = undefined;
     return changesBetween(before, this.#index.skills);
   }
 
-  async #build(): Promise<Index> {
-    const { roots, excluded, diagnostics } = resolveRoots(this.#options);
+  async #build(places: ResolvedRoots): Promise<Index> {
+    const { roots, excluded } = places;
+    const diagnostics = [...places.diagnostics];
+    const seen = new Seen();
     const maxDepth = Math.min(6, Math.max(1, Math.trunc(this.#options.maxDepth ?? 3)));
     const sameFiles = new SameFiles();
     const reports: RootReport[] = [];
     const definitions: Skill[] = [];
     for (const root of roots) {
-      const scan = scanRoot(root, { maxDepth, excluded });
+      const scan = scanRoot(root, { maxDepth, excluded, seen });
       const files = sameFiles.leaveOut(scan.found);
-      const read = await this.#readRoot(root, files);
-      const held = holdToLock(root, this.#options.reasonixHome, read.skills);
+      const read = await this.#readRoot(root, files, seen);
+      const held = holdToLock(root, this.#options.reasonixHome, read.skills, seen);
       definitions.push(...held.skills);
       diagnostics.push(...scan.diagnostics, ...read.diagnostics, ...held.diagnostics);
       reports.push({ path: root.path, scope: root.scope, status: scan.status, found: read.skills.length });
     }
     const resolved = resolveNames(definitions, this.#options.disabledSkills ?? []);
+    this.#seen = seen;
+    this.#rootsThen = JSON.stringify(places);
     const ofSkills = [...resolved.skills, ...resolved.disabled].flatMap((skill) => skill.diagnostics);
     return {
       skills: resolved.skills,
@@ -140,32 +160,31 @@ class Library implements OpenedLibrary {
     };
   }
 
-  async #readRoot(root: Root, files: readonly FoundFile[]): Promise<{ skills: Skill[]; diagnostics: Diagnostic[] }> {
+  async #readRoot(
+    root: Root,
+    files: readonly FoundFile[],
+    seen: Seen,
+  ): Promise<{ skills: Skill[]; diagnostics: Diagnostic[] }> {
     const skills: Skill[] = [];
     const diagnostics: Diagnostic[] = [];
     if (root.status !== 'ok') return { skills, diagnostics };
     const cache = this.#cacheOf(root);
-    const entries: CacheEntry[] = [];
     const place = { scope: root.scope, root: root.path };
     let resumedAt = performance.now();
     for (const [index, found] of files.entries()) {
-      const known = cache.get(found);
-      const entry = known !== undefined && isUnchanged(known, found) ? known : await readEntry(found, root, known);
-      if ('problem' in entry) {
-        diagnostics.push(entry.problem);
-        continue;
-      }
-      if (entry !== known) cache.set(entry);
-      entries.push(entry);
-      if (entry.header === undefined || (found.needsKey && !entry.hasKnownKey)) {
-        diagnostics.push(...whySkipped(entry, found));
-      } else skills.push(toSkill(entry, entry.header, found, place));
-      if (index % 64 === 0 && performance.now() - resumedAt > PATIENCE) {
+      const known = cache.get(found) ?? (await readInto(cache, found, root));
+      if ('problem' in known) {
+        diagnostics.push(known.problem);
+        seen.doubt();
+      } else if (known.header === undefined || (found.needsKey && !known.hasKnownKey)) {
+        diagnostics.push(...whySkipped(known, found));
+      } else skills.push(toSkill(known, known.header, found, place));
+      if (index % 64 === 63 && performance.now() - resumedAt > PATIENCE) {
         await nextTurn();
         resumedAt = performance.now();
       }
     }
-    cache.save(entries);
+    cache.save();
     return { skills, diagnostics };
   }
 
@@ -181,12 +200,8 @@ class Library implements OpenedLibrary {
 }
 
 /** Reads a file that changed, or is new; parses it only when its bytes did. */
-async function readEntry(
-  found: FoundFile,
-  root: Root,
-  known: CacheEntry | undefined,
-): Promise<CacheEntry | { problem: Diagnostic }> {
-  const { file, size, mtime, ctime, inode, layout, plugin } = found;
+async function readInto(cache: HeaderCache, found: FoundFile, root: Root): Promise<Known | { problem: Diagnostic }> {
+  const { file, size } = found;
   const problem = (code: string, message: string): { problem: Diagnostic } => ({
     problem: { severity: 'error', code, path: file, message },
   });
@@ -199,25 +214,19 @@ async function readEntry(
   } catch (error) {
     return problem('unreadable', `skipped: the file cannot be read (${messageOf(error)})`);
   }
-  if (known !== undefined && known.contentHash === (await contentHashOf(bytes))) {
-    return { ...known, size, mtime, ctime, inode, readAt };
-  }
+  const old = cache.getOld(found);
+  const isTheSame = old !== undefined && old.contentHash === (await contentHashOf(bytes));
+  const known = isTheSame ? old : await parse(bytes, found, root);
+  cache.set(found, known, readAt);
+  return known;
+}
+
+async function parse(bytes: Buffer, found: FoundFile, root: Root): Promise<Known> {
   // A warm start has every header already and does not need the parser.
   const { parseSkill } = await import('./parse.ts');
-  const { contentHash, hasKnownKey, skill, diagnostics } = await parseSkill(bytes, {
-    ...found,
-    scope: root.scope,
-    root: root.path,
-  });
+  const place = { ...found, scope: root.scope, root: root.path };
+  const { contentHash, hasKnownKey, skill, diagnostics } = await parseSkill(bytes, place);
   return {
-    file,
-    size,
-    mtime,
-    ctime,
-    inode,
-    layout,
-    ...(plugin === undefined ? {} : { plugin }),
-    readAt,
     contentHash,
     hasKnownKey,
     header: skill === undefined ? undefined : keepHeader(skill),
@@ -225,8 +234,8 @@ async function readEntry(
   };
 }
 
-function whySkipped(entry: CacheEntry, found: FoundFile): Diagnostic[] {
-  if (entry.header === undefined) return entry.diagnostics ?? [];
+function whySkipped(known: Known, found: FoundFile): Diagnostic[] {
+  if (known.header === undefined) return known.diagnostics ?? [];
   const message = 'no skill: a flat file here needs front matter with a key such as name or description';
   return [{ severity: 'info', code: 'flat-ignored', path: found.file, message }];
 }
@@ -246,6 +255,8 @@ async function readSkillFile(skill: Skill): Promise<Buffer> {
     });
   }
 }
+
+const noChanges = (): SkillChanges => ({ added: [], removed: [], changed: [] });
 
 /** Both lists are sorted by name, so that one walk through them tells. */
 function changesBetween(before: readonly Skill[], now: readonly Skill[]): SkillChanges {

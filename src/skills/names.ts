@@ -59,10 +59,12 @@ export function compareCodePoints(a: string, b: string): number {
 
 /** The items by code point of their keys, as a new list. */
 export function sortedByCodePoint<T>(items: readonly T[], keyOf: (item: T) => string): T[] {
+  const keys = items.map(keyOf);
   // below the surrogates the fast comparison of strings gives the same order
-  const plain = items.every((item) => !/[\uD800-\uFFFF]/.test(keyOf(item)));
-  if (!plain) return [...items].sort((a, b) => compareCodePoints(keyOf(a), keyOf(b)));
-  return [...items].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : keyOf(a) > keyOf(b) ? 1 : 0));
+  const isPlain = !/[\uD800-\uFFFF]/.test(keys.join(''));
+  const compare = isPlain ? (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0) : compareCodePoints;
+  if (keys.every((key, index) => index === 0 || compare(keys[index - 1]!, key) <= 0)) return [...items];
+  return [...items].sort((a, b) => compare(keyOf(a), keyOf(b)));
 }
 
 /** Surrogates stand for code points above all others of 16 bits. */

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { messageOf } from '../core/errors.ts';
-import { kindOf, realPath } from './folders.ts';
+import { fileState, realPath } from './folders.ts';
 import { judgeName, normalName } from './names.ts';
 import { isExcluded } from './roots.ts';
+import type { Seen } from './seen.ts';
 
 export const PLUGIN_FOLDER = '.claude-plugin';
 
@@ -19,15 +20,23 @@ export interface Plugin {
 }
 
 /** The plugin that lives in `folder`; `undefined` when none does. A broken manifest is a problem, not the end. */
-export function readPlugin(folder: string): Plugin | undefined {
+export function readPlugin(folder: string, seen?: Seen): Plugin | undefined {
   const manifest = join(folder, PLUGIN_FOLDER, 'plugin.json');
-  if (kindOf(manifest) !== 'file') return undefined;
+  const state = fileState(manifest);
+  seen?.file(manifest, state, Date.now());
+  if (state === undefined) return undefined;
   const problems: string[] = [];
   const written = readManifest(manifest, problems);
+  const paths = (usual: string, named: unknown): string[] =>
+    [usual, ...pathsOf(named)].flatMap((path) => {
+      const absolute = resolve(folder, path);
+      seen?.place(absolute);
+      return inside(folder, absolute, path, problems);
+    });
   return {
     name: pluginName(written.name, folder, problems),
-    skills: ['skills', ...pathsOf(written.skills)].flatMap((path) => inside(folder, path, problems)),
-    agents: ['agents', ...pathsOf(written.agents)].flatMap((path) => inside(folder, path, problems)),
+    skills: paths('skills', written.skills),
+    agents: paths('agents', written.agents),
     problems,
     manifest,
   };
@@ -61,8 +70,7 @@ function pathsOf(value: unknown): string[] {
 }
 
 /** A plugin brings its own files only: paths that lead out of its folder are refused. */
-function inside(folder: string, path: string, problems: string[]): string[] {
-  const absolute = resolve(folder, path);
+function inside(folder: string, absolute: string, path: string, problems: string[]): string[] {
   if (isExcluded(realPath(absolute), [realPath(folder)])) return [absolute];
   problems.push(`plugin.json names a path outside the plugin: ${path}`);
   return [];

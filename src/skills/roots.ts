@@ -184,7 +184,7 @@ function rootDiagnostic(path: string, status: Root['status']): Diagnostic {
 
 function canonical(path: string): string {
   try {
-    return realpathSync(path);
+    return realpathSync.native(path);
   } catch {
     return resolve(path);
   }

@@ -1,9 +1,11 @@
+import { readdirSync } from 'node:fs';
 import { sep } from 'node:path';
 import { messageOf } from '../core/errors.ts';
-import { type Entry, type FileState, fileState, kindOf, listFolder, realPath } from './folders.ts';
+import { type Entry, entriesOf, type FileState, fileState, kindOf, realPath } from './folders.ts';
 import { compareCodePoints } from './names.ts';
 import { PLUGIN_FOLDER, type Plugin, readPlugin } from './plugin.ts';
 import { isExcluded, type Root } from './roots.ts';
+import type { Seen } from './seen.ts';
 import type { Diagnostic, Skill } from './types.ts';
 
 /** A file that is a skill, or may be one once it is read. */
@@ -29,6 +31,8 @@ export interface Scan {
 export interface ScanOptions {
   maxDepth: number;
   excluded: readonly string[];
+  /** Is told everything that the answer depends on. */
+  seen?: Seen | undefined;
 }
 
 /** Looks through one root. Reads folders and the states of files, no file but a plugin's manifest. Never throws. */
@@ -37,7 +41,7 @@ export function scanRoot(root: Root, options: ScanOptions): Scan {
   return new Scanner(root, options).run();
 }
 
-const SKIPPED = new Set(['node_modules', 'bower_components', '__pycache__', 'venv', 'references', 'scripts', 'assets']);
+const SKIPPED = /^(?:\..*|node_modules|bower_components|__pycache__|venv|references|scripts|assets)$/is;
 /** Usual company of skills that is never one itself, unless its front matter says so. */
 const DOCUMENTS =
   /^(?:readme|changelog|contributing|license|licence|security|code_of_conduct|agents|claude|gemini|notice|authors|todo)(?:[._-].*)?\.md$/i;
@@ -95,7 +99,9 @@ class Scanner {
     this.#visited.add(context.real);
     const entries = this.#list(folder, context);
     if (entries === undefined) return;
-    const plugin = entries.some((entry) => entry.name === PLUGIN_FOLDER) ? readPlugin(folder) : undefined;
+    const plugin = entries.some((entry) => entry.name === PLUGIN_FOLDER)
+      ? readPlugin(folder, this.#options.seen)
+      : undefined;
     if (plugin !== undefined) this.#enterPlugin(plugin, entries, context);
     else if (context.kind === 'agents') this.#takeEntries(entries, context, true);
     else if (!this.#takeSkillFile(entries, context)) this.#takeEntries(entries, context, false);
@@ -203,6 +209,7 @@ class Scanner {
   #take(file: string, layout: Skill['layout'], context: Context, more: More): boolean {
     const state = fileState(file);
     if (state === undefined) return false;
+    this.#options.seen?.file(file, state, Date.now());
     this.#found.push({
       file,
       size: state.size,
@@ -220,8 +227,16 @@ class Scanner {
 
   #list(folder: string, context: Context): Entry[] | undefined {
     try {
-      return listFolder(folder);
+      const read = readdirSync(folder, { withFileTypes: true });
+      const entries = entriesOf(folder, read);
+      const { seen } = this.#options;
+      if (seen !== undefined) {
+        seen.folder(folder, read);
+        for (const { path, isLink } of entries) if (isLink) seen.place(path);
+      }
+      return entries;
     } catch (error) {
+      this.#options.seen?.doubt();
       if (context.depth === 0 && folder === this.#root.path) {
         const { code } = error as NodeJS.ErrnoException;
         this.#status = code === 'ENOENT' ? 'missing' : code === 'ENOTDIR' ? 'not-a-folder' : 'unreadable';
@@ -257,4 +272,4 @@ class Scanner {
   }
 }
 
-const isSkipped = (name: string): boolean => name.startsWith('.') || SKIPPED.has(name.toLowerCase());
+const isSkipped = (name: string): boolean => SKIPPED.test(name);

@@ -2,7 +2,6 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { CacheEntry } from '../../src/skills/cache.ts';
 import { namesOf, SkillFolder } from './folder.ts';
 
 let at: SkillFolder;
@@ -15,20 +14,40 @@ const SKILLS = 'project/.reasonix/skills';
 const cacheFolder = (): string => join(at.home, '.reasonix/cache');
 const cacheFiles = (): string[] => readdirSync(cacheFolder()).map((name) => join(cacheFolder(), name));
 
+interface Columns {
+  files: string[];
+  states: number[];
+  hashes: string[];
+  headers: ({ name: string; description?: string } | null)[];
+}
+
 /** Makes what the cache says differ from the files, so that one sees where an answer comes from. */
-function markCache(change: (entry: CacheEntry) => void): void {
+function markCache(change: (columns: Columns) => void): void {
   for (const file of cacheFiles()) {
-    const content = JSON.parse(readFileSync(file, 'utf8')) as { files: CacheEntry[] };
-    for (const entry of content.files) change(entry);
-    writeFileSync(file, JSON.stringify(content));
+    const columns = JSON.parse(readFileSync(file, 'utf8')) as Columns;
+    change(columns);
+    // the file is of ASCII only
+    const text = JSON.stringify(columns).replace(
+      /[\u0080-\uffff]/g,
+      (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    );
+    writeFileSync(file, `${text}\n`);
   }
 }
 
-const fromCache = (entry: CacheEntry): void => {
-  entry.header!.description = 'from the cache';
-  // as if the file had been read long after it was written
-  entry.readAt += 60_000;
-};
+/** As if the files had been read long after they were written. */
+function settle({ files, states }: Columns): void {
+  states.length = 0;
+  for (const file of files) {
+    const { size, mtimeMs, ctimeMs, ino } = statSync(file);
+    states.push(size, mtimeMs, ctimeMs, ino);
+  }
+}
+
+function fromCache(columns: Columns): void {
+  for (const header of columns.headers) header!.description = 'from the cache';
+  settle(columns);
+}
 
 describe('the index in the cache', () => {
   it('answers for files that did not change, without reading them', async () => {
@@ -49,9 +68,7 @@ describe('the index in the cache', () => {
     at.skill(`${SKILLS}/b`, 'description: d\ntools: []\noutput-schema: {}');
     at.write(`${SKILLS}/README.md`, '# x');
     const cold = await at.open();
-    markCache((entry) => {
-      entry.readAt += 60_000;
-    });
+    markCache(settle);
     const warm = await at.open();
     expect(warm.skills).toEqual(cold.skills);
     expect(warm.skills[1]!.allowedTools).toEqual([]);
@@ -100,10 +117,9 @@ describe('the index in the cache', () => {
   it('does not trust a file that changed while it was read', async () => {
     at.skill(`${SKILLS}/a`, 'description: from the file');
     await at.open();
-    markCache((entry) => {
-      entry.header!.description = 'from the cache';
-      entry.contentHash = 'of something older';
-      entry.readAt = entry.ctime;
+    markCache(({ headers, hashes }) => {
+      headers[0]!.description = 'from the cache';
+      hashes[0] = 'of something older';
     });
     expect((await at.open()).skills[0]!.description).toBe('from the file');
   });
@@ -129,7 +145,7 @@ describe('the index in the cache', () => {
     expect(namesOf(await at.open())).toEqual([]);
   });
 
-  it.each(['', '{', 'null', '[]', '{"version":1}', '\0\0\0', '{"version":"x","files":[{}]}'])(
+  it.each(['', '{', 'null', '[]', '{"version":1}', '\0\0\0', '{"version":"x","files":["y"]}\n'])(
     'ignores a damaged cache: %j',
     async (content) => {
       at.skill(`${SKILLS}/a`, 'description: d');
@@ -143,9 +159,9 @@ describe('the index in the cache', () => {
   it('ignores entries of the wrong shape', async () => {
     at.skill(`${SKILLS}/a`, 'description: d');
     await at.open();
-    markCache((entry) => {
-      (entry as unknown as Record<string, unknown>).header = 'x';
-      entry.readAt += 60_000;
+    markCache((columns) => {
+      (columns as { headers: unknown[] }).headers = ['x'];
+      settle(columns);
     });
     expect((await at.open()).skills).toMatchObject([{ name: 'a', description: 'd' }]);
   });
@@ -159,12 +175,60 @@ describe('the index in the cache', () => {
     expect(namesOf(await at.open({ reasonixHome: join(at.path, 'not-a-folder/home') }))).toEqual(['a']);
   });
 
+  it('adds a line for a file that changed, and takes the last of a file', async () => {
+    const file = at.skill(`${SKILLS}/a`, 'description: one');
+    at.skill(`${SKILLS}/b`, 'description: ü…😀');
+    await at.open();
+    markCache(settle);
+    at.skill(`${SKILLS}/a`, 'description: two');
+    await at.open();
+    at.skill(`${SKILLS}/a`, 'description: three');
+    const { skills } = await at.open();
+    expect(skills.map(({ description }) => description)).toEqual(['three', 'ü…😀']);
+    const [cache] = cacheFiles();
+    expect(readFileSync(cache!, 'utf8').trimEnd().split('\n')).toHaveLength(3);
+    // what a process that was killed leaves
+    writeFileSync(cache!, readFileSync(cache!, 'utf8').slice(0, -20));
+    expect((await at.open()).skills).toEqual(skills);
+    rmSync(file);
+    expect(namesOf(await at.open())).toEqual(['b']);
+  });
+
+  it('is written anew once much of it is of no use', async () => {
+    for (let index = 0; index < 100; index++) at.skill(`${SKILLS}/s${index}`, 'description: d');
+    await at.open();
+    for (let index = 0; index < 90; index++) rmSync(join(at.path, SKILLS, `s${index}`), { recursive: true });
+    await at.open();
+    markCache(({ files }) => expect(files).toHaveLength(10));
+    for (let round = 0; round < 10; round++) {
+      for (let index = 90; index < 100; index++) at.skill(`${SKILLS}/s${index}`, `description: in round ${round}`);
+      expect((await at.open()).skills.map(({ description }) => description)).toEqual(
+        Array(10).fill(`in round ${round}`),
+      );
+      const [cache] = cacheFiles();
+      expect(readFileSync(cache!, 'utf8').split('\n').length).toBeLessThan(70);
+    }
+  });
+
+  it('finds what another process added to it meanwhile', async () => {
+    at.skill(`${SKILLS}/a`, 'description: d');
+    const [one, other] = [await at.open(), await at.open()];
+    at.skill(`${SKILLS}/b`, 'description: d');
+    await one.refresh();
+    at.skill(`${SKILLS}/0`, 'description: d');
+    await other.refresh();
+    expect(namesOf(await at.open())).toEqual(['0', 'a', 'b']);
+    const [cache] = cacheFiles();
+    const lines = readFileSync(cache!, 'utf8').trimEnd().split('\n').slice(1);
+    expect(lines.map((line) => (JSON.parse(line) as { file: string }).file)).toEqual(
+      expect.arrayContaining(['b', '0'].map((name) => join(at.path, SKILLS, name, 'SKILL.md'))),
+    );
+  });
+
   it('writes nothing when nothing changed', async () => {
     at.skill(`${SKILLS}/a`, 'description: d');
     await at.open();
-    markCache((entry) => {
-      entry.readAt += 60_000;
-    });
+    markCache(settle);
     const before = cacheFiles().map((file) => statSync(file).mtimeMs);
     await at.open();
     expect(cacheFiles().map((file) => statSync(file).mtimeMs)).toEqual(before);

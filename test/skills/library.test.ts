@@ -140,6 +140,19 @@ describe('load and refresh', () => {
     expect(loaded.hash).toMatch(/^[0-9a-f]{64}$/);
   });
 
+  it('tells many who ask at once the same, with one look', async () => {
+    at.skill(`${SKILLS}/a`, 'description: d');
+    const library = await at.open();
+    at.skill(`${SKILLS}/b`, 'description: d');
+    const before = library.refresh();
+    const asked = Array.from({ length: 50 }, () => library.refresh().then(() => namesOf(library)));
+    at.skill(`${SKILLS}/c`, 'description: d');
+    const last = library.refresh();
+    expect((await before).added).toEqual(['b', 'c']);
+    for (const names of await Promise.all(asked)) expect(names).toEqual(['a', 'b', 'c']);
+    expect((await last).added).toEqual([]);
+  });
+
   it('answers looks at the disk in their order', async () => {
     const library = await at.open();
     const first = library.refresh();

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { basename, dirname, relative, sep } from 'node:path';
+import { fileState } from '../folders.ts';
 import { contentOf } from '../hash.ts';
 import type { Root } from '../roots.ts';
+import type { Seen } from '../seen.ts';
 import type { Diagnostic, Skill } from '../types.ts';
 import { heldTo } from './grant.ts';
 import { LOCK_FILE, type LockEntry, readLock } from './lock.ts';
@@ -17,11 +19,17 @@ export interface HeldToLock {
  * what the installer was shown. Costs the reading of one small file a root: the hashes of the markdown
  * files are known from the index. Other files are compared by `verifyInstalled` only.
  */
-export function holdToLock(root: Pick<Root, 'path' | 'scope'>, reasonixHome: string, skills: Skill[]): HeldToLock {
+export function holdToLock(
+  root: Pick<Root, 'path' | 'scope'>,
+  reasonixHome: string,
+  skills: Skill[],
+  seen?: Seen,
+): HeldToLock {
   const folder = dirname(root.path);
   const isOurs = basename(folder) === '.reasonix' || folder === reasonixHome;
   if (!isOurs || (root.scope !== 'project' && root.scope !== 'user')) return { skills, diagnostics: [] };
   const file = `${folder}${sep}${LOCK_FILE}`;
+  seen?.file(file, fileState(file), Date.now());
   const text = readQuietly(file);
   if (text === undefined) return { skills, diagnostics: [] };
   const { skills: locked, problem } = readLock(text);

@@ -1,0 +1,82 @@
+import { type Dirent, readdirSync } from 'node:fs';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { isSettled } from './cache.ts';
+import { type FileState, fileState, kindOf, realPath } from './folders.ts';
+
+/** A look gives way to other work after this many milliseconds. */
+const PATIENCE = 25;
+
+/**
+ * Everything on disk that an index was made of. Whether all of it is as it was costs far less to ask
+ * than to make the index again.
+ */
+export class Seen {
+  readonly #files: string[] = [];
+  readonly #states: (FileState | undefined)[] = [];
+  readonly #folders = new Map<string, string>();
+  readonly #places: { path: string; kind: string; real: string }[] = [];
+  #isCertain = true;
+
+  /** A file in the state it had before it was read, if it was; `undefined` when there was none. */
+  file(path: string, state: FileState | undefined, readAt: number): void {
+    this.#files.push(path);
+    this.#states.push(state);
+    if (state !== undefined && !isSettled(state, readAt)) this.#isCertain = false;
+  }
+
+  folder(path: string, entries: readonly Dirent[]): void {
+    this.#folders.set(path, signatureOf(entries));
+  }
+
+  /** A link, or a path that somebody named: what it leads to may change although nothing around it does. */
+  place(path: string): void {
+    this.#places.push({ path, kind: kindOf(path), real: realPath(path) });
+  }
+
+  /** Something could not be read, and may be readable the next time. */
+  doubt(): void {
+    this.#isCertain = false;
+  }
+
+  /** Whether a new look would find the same. */
+  async isStillThere(): Promise<boolean> {
+    if (!this.#isCertain) return false;
+    for (const { path, kind, real } of this.#places) {
+      if (kindOf(path) !== kind || realPath(path) !== real) return false;
+    }
+    for (const [path, signature] of this.#folders) if (entriesNow(path) !== signature) return false;
+    let resumedAt = performance.now();
+    for (let index = 0; index < this.#files.length; index++) {
+      if (!isSame(fileState(this.#files[index]!), this.#states[index])) return false;
+      if (index % 128 === 127 && performance.now() - resumedAt > PATIENCE) {
+        await nextTurn();
+        resumedAt = performance.now();
+      }
+    }
+    return true;
+  }
+}
+
+function isSame(now: FileState | undefined, then: FileState | undefined): boolean {
+  if (now === undefined || then === undefined) return now === then;
+  return now.size === then.size && now.mtime === then.mtime && now.ctime === then.ctime && now.inode === then.inode;
+}
+
+function entriesNow(path: string): string | undefined {
+  try {
+    return signatureOf(readdirSync(path, { withFileTypes: true }));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Names and kinds, in the order of the file system: another order is only one more look. */
+function signatureOf(entries: readonly Dirent[]): string {
+  return entries.map((entry) => `${kindOfEntry(entry)}${entry.name}`).join('/');
+}
+
+function kindOfEntry(entry: Dirent): string {
+  if (entry.isFile()) return 'f';
+  if (entry.isDirectory()) return 'd';
+  return entry.isSymbolicLink() ? 'l' : 'o';
+}
