@@ -4,6 +4,8 @@ export type FlagType = 'boolean' | 'string' | 'integer' | 'number' | 'duration';
 export interface FlagSpec {
   readonly type: FlagType;
   readonly doc: string;
+  /** Least value of an integer; default 1. */
+  readonly min?: number;
   /** One letter. */
   readonly short?: string;
   /** Name of the value in help. */

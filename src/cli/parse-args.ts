@@ -69,7 +69,11 @@ async function parseValue(
     return duration;
   }
   const number = text.trim() === '' ? Number.NaN : Number(text);
-  if (spec.type === 'integer' && !(Number.isSafeInteger(number) && number > 0)) throw wrong('a whole number above 0');
+  if (spec.type === 'integer') {
+    const { min = 1 } = spec;
+    if (Number.isSafeInteger(number) && number >= min) return number;
+    throw wrong(min === 1 ? 'a whole number above 0' : `a whole number of ${min} or more`);
+  }
   if (!(Number.isFinite(number) && number > 0)) throw wrong('a number above 0');
   return number;
 }

@@ -12,6 +12,9 @@ export const turnFlags = {
     doc: 'cost at most, sub-agents included; needs prices in the configuration',
   },
   timeout: { type: 'duration', value: 'DURATION', doc: 'time at most, such as 90s or 5m' },
+  'max-spawns': { type: 'integer', min: 0, value: 'N', doc: 'sub-agents started at most, at all levels' },
+  'max-depth': { type: 'integer', min: 0, value: 'N', doc: 'levels of sub-agents at most; 0 for none' },
+  'max-running': { type: 'integer', value: 'N', doc: 'sub-agents at work at the same time; others wait' },
   allow: {
     type: 'string',
     value: 'RULE',

@@ -1,13 +1,23 @@
-import { LimitReached } from '../core/budget.ts';
+import { type LimitHit, LimitReached } from '../core/budget.ts';
 import { ReasonixError } from '../core/errors.ts';
 import { costOf, totalTokens } from '../core/usage.ts';
-import { defineMiddleware, type Middleware } from '../session/middleware.ts';
+import { estimateUsage } from '../models/estimate.ts';
+import { defineMiddleware, type Middleware, type ModelCall, type TurnView } from '../session/middleware.ts';
+
+/** Fewer tokens than this make no answer: a call with less room than that still gets so many. */
+const SHORTEST_ANSWER = 256;
+
+/** Answers are held short below this; every model takes so many, and a higher number some refuse. */
+const SHORT_ANSWER = 4_096;
 
 /**
  * Stops a turn before the model call that its budget has no room for, and charges each call up the
- * tree. The summing-up after a limit is charged but not stopped.
+ * tree. Near the end of a token or cost budget an answer may be no longer than what is left. The
+ * summing-up after a limit is charged but not stopped.
  */
 export function budgets(): Middleware {
+  /** Turns whose newest answer was cut short for lack of room. */
+  const cutShort = new WeakMap<TurnView, LimitHit>();
   return defineMiddleware({
     name: 'budgets',
     async aroundModel(call, next) {
@@ -17,11 +27,43 @@ export function budgets(): Middleware {
           hint: `set prices for it in the provider ${call.model.provider}, or use a token limit`,
         });
       }
-      const hit = call.isLast ? undefined : budget.exhausted();
+      const hit = call.isLast ? undefined : (cutShort.get(call.turn) ?? budget.exhausted());
       if (hit) throw new LimitReached(hit);
-      const reply = await next(call);
+      const room = call.isLast ? undefined : answerRoom(call);
+      const reply = await next(room ? { ...call, request: { ...call.request, maxOutputTokens: room.tokens } } : call);
       budget.charge({ steps: 1, tokens: totalTokens(reply.usage), cost: costOf(reply.usage, call.model.price) ?? 0 });
+      if (room && reply.finishReason === 'length') cutShort.set(call.turn, room.hit);
       return reply;
     },
+    finishTurn(turn) {
+      const hit = cutShort.get(turn);
+      if (hit) throw new LimitReached(hit);
+      return { kind: 'end' };
+    },
   });
+}
+
+/** Tokens that the answer may have, where the budget leaves room for a short one only. */
+function answerRoom({ turn: { budget }, request, model }: ModelCall): { tokens: number; hit: LimitHit } | undefined {
+  const tokens = budget.room('tokens');
+  const cost = budget.room('cost');
+  if (!tokens && !cost) return undefined;
+  const usage = estimateUsage(request, { text: '', toolCalls: [] });
+  const rooms = [
+    ...(tokens ? [{ tokens: tokens.left - usage.input, hit: tokens.hit }] : []),
+    ...(cost && model.price?.output
+      ? [
+          {
+            tokens: ((cost.left - (costOf(usage, model.price) ?? 0)) * 1_000_000) / model.price.output,
+            hit: cost.hit,
+          },
+        ]
+      : []),
+  ];
+  const least = rooms.reduce<(typeof rooms)[number] | undefined>(
+    (narrowest, room) => (narrowest && narrowest.tokens <= room.tokens ? narrowest : room),
+    undefined,
+  );
+  if (!least || least.tokens >= (request.maxOutputTokens ?? SHORT_ANSWER)) return undefined;
+  return { tokens: Math.max(SHORTEST_ANSWER, Math.floor(least.tokens)), hit: least.hit };
 }

@@ -1,10 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { messageOf, ReasonixError } from '../core/errors.ts';
 import type { ToolCall } from '../core/messages.ts';
+import { clipStart } from '../core/text.ts';
 import type { Usage } from '../core/usage.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { GenerateOptions, ModelClient, ModelReply, ModelRequest } from './contract.ts';
-import { estimateUsage } from './estimate.ts';
+import { CHARACTERS_PER_TOKEN, estimateUsage } from './estimate.ts';
 import { CutStream, cancelledError, providerError } from './provider-error.ts';
 import { factsOf, type ScriptedState, type ScriptFacts } from './scripted-facts.ts';
 import {
@@ -117,7 +118,8 @@ class Scripted implements ScriptedModel {
   async generate(request: ModelRequest, { signal, onDelta }: GenerateOptions): Promise<ModelReply> {
     if (signal.aborted) throw cancelledError(signal);
     if (this.#options.record ?? true) this.#requests.push(snapshot(request));
-    const { reply, step, rule } = await this.#answer(request);
+    const { reply: whole, step, rule } = await this.#answer(request);
+    const reply = withinLimit(whole, request);
     const fault = this.#nextFault(rule ?? `step ${step} of ${request.session}`, reply.faults);
     let sent = '';
     try {
@@ -235,4 +237,13 @@ function failureOf(fault: ScriptedFault): unknown {
     return new TypeError('fetch failed', { cause: new Error(fault.message ?? 'connect ECONNREFUSED') });
   const headers = new Headers(fault.retry_after === undefined ? {} : { 'retry-after': String(fault.retry_after) });
   return { status: fault.status, headers, error: { message: fault.message ?? `scripted fault ${fault.status}` } };
+}
+
+/** An answer that is longer than the request allows ends where a server would end it. */
+function withinLimit(reply: PreparedReply, { maxOutputTokens }: ModelRequest): PreparedReply {
+  if (maxOutputTokens === undefined) return reply;
+  const room = maxOutputTokens * CHARACTERS_PER_TOKEN;
+  // A script that states its usage or its finish reason means what it says.
+  if (reply.text.length <= room || reply.usage !== undefined || reply.finish !== undefined) return reply;
+  return { ...reply, text: clipStart(reply.text, room), calls: [], finish: 'length' };
 }

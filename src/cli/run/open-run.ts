@@ -1,3 +1,4 @@
+import type { LimitName } from '../../core/budget.ts';
 import { openRuntime } from '../../runtime/open-runtime.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 import type { SessionStore } from '../../store/contract.ts';
@@ -7,6 +8,16 @@ import { noteProblem } from '../session/open-store.ts';
 import { loadOptions } from '../settings.ts';
 import { approver, canAsk } from './approve.ts';
 import type { Target } from './target.ts';
+
+/** The flag of each limit, for the texts that say which one was reached. */
+const FLAGS: Record<LimitName, string> = {
+  steps: '--max-steps',
+  tokens: '--max-tokens',
+  cost: '--max-cost',
+  time: '--timeout',
+  spawns: '--max-spawns',
+  depth: '--max-depth',
+};
 
 export interface OpenRunOptions {
   store: SessionStore;
@@ -30,7 +41,11 @@ export function openRun(flags: FlagValues<typeof turnFlags>, options: OpenRunOpt
       tokens: flags['max-tokens'],
       cost: flags['max-cost'],
       time: flags.timeout,
+      spawns: flags['max-spawns'],
+      depth: flags['max-depth'],
     },
+    limitsSetBy: FLAGS,
+    maxConcurrent: flags['max-running'],
     allow: flags.allow,
     yes: flags.yes,
     approve: aside && canAsk() ? approver(aside) : undefined,
