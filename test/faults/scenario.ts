@@ -1,0 +1,177 @@
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { z } from 'zod';
+import type { Message } from '../../src/core/messages.ts';
+import type { Price } from '../../src/core/usage.ts';
+import type { ModelClient, ModelRequest, Models } from '../../src/models/contract.ts';
+import { type ScriptedFunction, scriptedModel } from '../../src/models/scripted.ts';
+import { openRuntime } from '../../src/runtime/open-runtime.ts';
+import type { Runtime } from '../../src/runtime/runtime.ts';
+import { defineTool } from '../../src/tools/define-tool.ts';
+import type { Machine } from './machine.ts';
+
+/**
+ * A tree of sessions with a bit of everything: children three levels deep, side by side and one after
+ * the other, reads, writes that show when they happen twice, an inline and a required skill, a
+ * continued child and one that is given the answers of others. What each model call answers depends
+ * on its request alone.
+ */
+
+export const TASK = 'Add it all up.';
+export const ANSWER = 'total 31';
+/** What the writes leave behind, each line once. */
+export const LINES = ['deep d', 'deep e', 'lead', 'root one', 'root two'];
+
+const SKILLS: Record<string, string> = {
+  reader: 'runAs: subagent',
+  lead: 'runAs: subagent',
+  deep: 'runAs: subagent',
+  leaf: 'runAs: subagent',
+  merge: 'runAs: subagent',
+  tips: '',
+  rules: '',
+};
+
+/** The folders of one run: a project with the skills, and a home. */
+export interface Place {
+  cwd: string;
+  home: string;
+  /** The file that the writes append to. */
+  written: string;
+}
+
+/** Makes the folders. Runs that keep what they do apart may share them: see `placeOf`. */
+export function makePlace(folder: string): void {
+  const { cwd, home } = placeOf(folder);
+  for (const [name, header] of Object.entries(SKILLS)) {
+    const file = join(cwd, '.reasonix/skills', name, 'SKILL.md');
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, `---\nname: ${name}\ndescription: About ${name}.\n${header}\n---\nYou are ${name}.\n`);
+  }
+  mkdirSync(home, { recursive: true });
+}
+
+/** The place of one of the runs in these folders. */
+export const placeOf = (folder: string, run = 0): Place => ({
+  cwd: join(folder, 'project'),
+  home: join(folder, 'home'),
+  written: join(folder, `written-${run}.txt`),
+});
+
+/** A runtime of one life over what the lives before it have left. */
+export async function openLife(place: Place, machine: Machine, concurrency = 6): Promise<Runtime> {
+  const { cwd, home, written } = place;
+  const number = defineTool({
+    name: 'number',
+    description: 'The number of a letter.',
+    input: z.object({ of: z.string() }),
+    effects: 'read',
+    execute: async ({ of }) => `number ${of.charCodeAt(0) - 96}`,
+  });
+  const note = defineTool({
+    name: 'note',
+    description: 'Writes a line.',
+    input: z.object({ line: z.string() }),
+    effects: 'write',
+    execute: async ({ line }) => {
+      appendFileSync(written, `${line}\n`);
+      return 'written';
+    },
+  });
+  return openRuntime({
+    cwd,
+    home,
+    env: {},
+    models: pricedModels(machine.model(scriptedModel(script, { record: false }))),
+    store: machine.store,
+    tools: [machine.tool(number), machine.tool(note)],
+    yes: true,
+    overrides: [`agent.max_concurrent=${concurrency}`],
+    onProblem: (text) => {
+      throw new Error(text);
+    },
+  });
+}
+
+const PRICE: Price = { input: 1000, output: 10_000 };
+
+function pricedModels(client: ModelClient): Models {
+  return {
+    resolve: async () => ({ client, provider: client.provider, model: 'm', contextWindow: 128_000, price: PRICE }),
+  };
+}
+
+type ToolMessage = Extract<Message, { role: 'tool' }>;
+
+const call = (name: string, input: Record<string, unknown>) => ({ name, arguments: JSON.stringify(input) });
+const run = (name: string, task: string, more: Record<string, unknown> = {}) =>
+  call('run_skill', { name, arguments: task, ...more });
+
+/** The results since the message that began the turn, which is `task`. */
+function turnOf({ messages }: ModelRequest): { task: string; results: ToolMessage[] } {
+  const begun = messages.findLastIndex(
+    (message) => message.role === 'user' && message.origin !== 'nudge' && message.origin !== 'notice',
+  );
+  const first = messages[begun];
+  return {
+    task: first?.role === 'user' ? first.content : '',
+    results: messages.slice(begun).flatMap((message) => (message.role === 'tool' ? [message] : [])),
+  };
+}
+
+const lastNumber = ({ content }: ToolMessage): number => Number(/(\d+)\s*$/.exec(content)?.[1] ?? Number.NaN);
+const sum = (results: readonly ToolMessage[]): number => results.reduce((total, one) => total + lastNumber(one), 0);
+const reference = (result: ToolMessage | undefined): string =>
+  /^Subagent reference: (\w+)/.exec(result?.content ?? '')?.[1] ?? '';
+
+type Said = { text: string } | { calls: ReturnType<typeof call>[] };
+
+const PARTS: Record<string, (turn: { task: string; results: ToolMessage[] }, request: ModelRequest) => Said> = {
+  root({ results }, { messages }) {
+    const [number, , reader, lead, , again, merged] = results;
+    switch (results.length) {
+      case 0:
+        return {
+          calls: [
+            call('number', { of: 'a' }),
+            call('note', { line: 'root one' }),
+            run('reader', 'b'),
+            run('lead', 'x'),
+          ],
+        };
+      case 4:
+        return { calls: [run('tips', 'none'), run('reader', 'c', { continue_from: reference(reader) })] };
+      case 6:
+        return { calls: [run('merge', 'Add.', { inputs_from: [reference(reader), reference(lead)] })] };
+      case 7:
+        return { calls: [call('note', { line: 'root two' })] };
+    }
+    const last = messages.at(-1);
+    if (last?.role === 'user' && last.origin === 'nudge') return { calls: [run('rules', '')] };
+    const parts = [number, reader, lead, again, merged].filter((result) => result !== undefined);
+    return { text: `total ${sum(parts)}` };
+  },
+  reader: ({ task, results: [result] }) =>
+    result ? { text: `answer ${lastNumber(result)}` } : { calls: [call('number', { of: task })] },
+  lead: ({ results }) =>
+    results.length === 0
+      ? { calls: [run('deep', 'd'), run('deep', 'e'), call('note', { line: 'lead' })] }
+      : { text: `answer ${sum(results.slice(0, 2))}` },
+  deep({ task, results }) {
+    if (results.length === 0) return { calls: [run('leaf', task)] };
+    if (results.length === 1) return { calls: [call('note', { line: `deep ${task}` })] };
+    return { text: `answer ${sum(results.slice(0, 1)) + 1}` };
+  },
+  leaf: ({ task, results: [result] }) =>
+    result ? { text: `answer ${lastNumber(result)}` } : { calls: [call('number', { of: task })] },
+  merge({ task }) {
+    const numbers = Array.from(task.matchAll(/^answer (\d+)$/gm), ([, number]) => Number(number));
+    return { text: `answer ${numbers.reduce((total, one) => total + one, 0)}` };
+  },
+};
+
+/** Usage depends on the place in the history alone: texts differ where a write was interrupted. */
+const script: ScriptedFunction = (request) => {
+  const said = PARTS[request.skill ?? 'root']?.(turnOf(request), request) ?? { text: 'unknown skill' };
+  return { ...said, usage: { input: 100 + request.messages.length, output: 10, cache_read: 50 } };
+};
