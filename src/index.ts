@@ -61,5 +61,6 @@ export { openLibrary } from './skills/library.ts';
 export type { Diagnostic, LibraryOptions, Skill, SkillLibrary, SkillLookup } from './skills/types.ts';
 export type { FollowableStore, Lease, ListFilter, Page, SessionStore, SessionSummary } from './store/contract.ts';
 export { memoryStore } from './store/memory.ts';
+export { openPostgresStore, type PostgresStoreOptions } from './store/postgres.ts';
 export { openSqliteStore } from './store/sqlite.ts';
 export { defineTool, type Tool, type ToolContext, type ToolEffects, type ToolOutcome } from './tools/define-tool.ts';

@@ -87,6 +87,10 @@ export interface SandboxConfig {
 
 export interface StoreConfig {
   path?: string | undefined;
+  url?: string | undefined;
+  schema: string;
+  listen_url?: string | undefined;
+  pool_size: number;
 }
 
 type Leaf<T, Prefix extends string> =

@@ -217,6 +217,10 @@ export const KEYS = {
   },
 
   'store.path': { type: 'path', doc: 'File that sessions are kept in; unset: in $REASONIX_HOME.' },
+  'store.url': { type: 'string', doc: 'Postgres that sessions are kept in: postgres://user@host/database.' },
+  'store.schema': { type: 'string', default: 'reasonix', doc: 'Where its tables are.' },
+  'store.listen_url': { type: 'string', doc: 'Address of the server itself, when url is that of a pooler.' },
+  'store.pool_size': { type: 'integer', min: 1, default: 10, doc: 'Connections at once, for each process.' },
 } as const satisfies Record<ConfigKey, KeySpec>;
 
 export const keyRoot: KeyNode = keyTree(KEYS);

@@ -16,7 +16,6 @@ import type { SkillLibrary } from '../skills/types.ts';
 import { recordUse } from '../skills/usage.ts';
 import type { SessionStore } from '../store/contract.ts';
 import { processOwner } from '../store/owner.ts';
-import { openSqliteStore } from '../store/sqlite.ts';
 import { Admission } from '../subagents/admission.ts';
 import { Dispatcher } from '../subagents/dispatcher.ts';
 import type { LiveSession } from '../subagents/live.ts';
@@ -29,6 +28,7 @@ import { rootLimits, setByConfig } from './limits.ts';
 import { insertMiddleware, shippedMiddleware } from './middleware-order.ts';
 import { chooseChildModel } from './model-choice.ts';
 import { Observers } from './observers.ts';
+import { openConfiguredStore } from './open-store.ts';
 import type { RuntimeOptions } from './options.ts';
 import { cacheFolder, installRoot, libraryOptions } from './places.ts';
 import { listedSkills, renderRequired, requiredSet } from './required-set.ts';
@@ -56,10 +56,8 @@ export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime
     configFile: options.configFile,
     profile: options.profile,
   });
-  const { config, folders } = loaded;
   const models = options.models ?? (await configuredModels(options, loaded, env));
-  const store =
-    options.store ?? (await openSqliteStore({ home: folders.reasonixHome, path: config.store.path, onProblem }));
+  const store = options.store ?? (await openConfiguredStore(loaded, onProblem));
   try {
     return new Runtime(await wire(options, loaded, { store, models, onProblem }));
   } catch (error) {

@@ -41,7 +41,7 @@ describe('tiers', () => {
       },
       permissions: { mode: 'ask', allow: [], ask: [], deny: [] },
       sandbox: { allow_write: [], forbid_read: [] },
-      store: {},
+      store: { schema: 'reasonix', pool_size: 10 },
     });
     expect([...new Set([...sources.values()].map(({ tier }) => tier))]).toEqual(['default']);
     expect(notes).toEqual([]);

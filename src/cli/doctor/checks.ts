@@ -1,6 +1,8 @@
 import { constants } from 'node:fs';
 import { access, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { LoadedConfig } from '../../config/cascade.ts';
+import { maskAddresses } from '../../config/mask.ts';
 import { describePlace } from '../../config/problems.ts';
 import { messageOf, ReasonixError } from '../../core/errors.ts';
 import { libraryOptions } from '../../runtime/places.ts';
@@ -66,19 +68,16 @@ function configurationCheck({ files, notes, config }: LoadedConfig): Check {
   return { name: 'configuration', state: told.length > 0 ? 'note' : 'ok', found };
 }
 
-async function storeCheck({ config, folders }: LoadedConfig): Promise<Check> {
+async function storeCheck(loaded: LoadedConfig): Promise<Check> {
   const odd: string[] = [];
   try {
-    const { openSqliteStore } = await import('../../store/sqlite.ts');
-    const options = {
-      home: folders.reasonixHome,
-      path: config.store.path,
-      onProblem: (text: string) => void odd.push(text),
-    };
-    const store = await openSqliteStore(options);
+    const { openConfiguredStore } = await import('../../runtime/open-store.ts');
+    const store = await openConfiguredStore(loaded, (text) => void odd.push(text));
+    const { url, path } = loaded.config.store;
+    const place = url === undefined ? (path ?? join(loaded.folders.reasonixHome, 'sessions.db')) : maskAddresses(url);
     const { sessions, next } = await store.list({ kind: 'root' }, { limit: 1000 });
     await store.close();
-    const found = [`${store.path}, ${sessions.length}${next === undefined ? '' : '+'} sessions`, ...odd].join('\n');
+    const found = [`${place}, ${sessions.length}${next === undefined ? '' : '+'} sessions`, ...odd].join('\n');
     return { name: 'store', state: odd.length > 0 ? 'note' : 'ok', found };
   } catch (error) {
     return broken('store', error);

@@ -1,7 +1,7 @@
 import type { LoadedConfig } from '../../config/cascade.ts';
 import { ReasonixError } from '../../core/errors.ts';
+import { openConfiguredStore } from '../../runtime/open-store.ts';
 import type { SessionStore, SessionSummary } from '../../store/contract.ts';
-import { openSqliteStore } from '../../store/sqlite.ts';
 import { note } from '../output.ts';
 import { loadSettings, type SettingsFlags } from '../settings.ts';
 import { printable } from '../terminal.ts';
@@ -9,8 +9,7 @@ import { printable } from '../terminal.ts';
 /** Something odd that stops nothing, such as a damaged store that was set aside. */
 export const noteProblem = (text: string): void => note(`warning: ${printable(text)}`);
 
-export const openStore = ({ config, folders }: LoadedConfig): Promise<SessionStore> =>
-  openSqliteStore({ home: folders.reasonixHome, path: config.store.path, onProblem: noteProblem });
+export const openStore = (loaded: LoadedConfig): Promise<SessionStore> => openConfiguredStore(loaded, noteProblem);
 
 /** Runs `work` with the store that the configuration names, and closes it afterwards. */
 export async function withStore<T>(
