@@ -3,6 +3,8 @@ export interface ToolCall {
   id: string;
   name: string;
   arguments: string;
+  /** The answer was cut in the middle of the call: it is answered, never run. */
+  isCut?: boolean | undefined;
 }
 
 /** Who put a user message into the thread. Only the first three start a turn. */

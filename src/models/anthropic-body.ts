@@ -1,15 +1,19 @@
 import type {
+  Base64ImageSource,
   ContentBlockParam,
+  ImageBlockParam,
   MessageCreateParamsStreaming,
   MessageParam,
   TextBlockParam,
   Tool,
 } from '@anthropic-ai/sdk/resources/messages/messages';
-import type { AssistantMessage, ToolDefinition, ToolMessage } from '../core/messages.ts';
+import type { AssistantMessage, ToolDefinition, ToolImage, ToolMessage } from '../core/messages.ts';
 import { wellFormed } from '../core/text.ts';
 import { thinkingOf } from './anthropic-thinking.ts';
 import type { ModelRequest } from './contract.ts';
 import { argumentsObject, sendableHistory } from './history.ts';
+import { seesImages, withImageNote } from './vision.ts';
+import type { RequestSettings } from './wire.ts';
 
 /**
  * What a messages answer leaves in the log to be sent back: its blocks in order, where order or
@@ -21,10 +25,8 @@ export interface MessagesState {
   blocks: (Record<string, unknown> & { type: string })[];
 }
 
-export interface MessagesBodyOptions {
-  /** When the request names none; default 32,000 for Claude 4 and newer, 8,192 before and for others. */
-  maxOutputTokens?: number | undefined;
-}
+/** Tokens of an answer default to 32,000 for Claude 4 and newer, to 8,192 before and for others. */
+export type MessagesBodyOptions = RequestSettings;
 
 export type MessagesBody = MessageCreateParamsStreaming;
 
@@ -40,9 +42,17 @@ const BREAKPOINT = { cache_control: { type: 'ephemeral' } } as const;
  * twenty that a lookup goes back. Content is always a list of blocks, marked or not, for the same reason.
  */
 export function toAnthropicBody(request: ModelRequest, options: MessagesBodyOptions = {}): MessagesBody {
-  const { tools, model, effort } = request;
+  const { tools, model } = request;
+  const hasTools = tools.length > 0;
   const limit = request.maxOutputTokens ?? options.maxOutputTokens ?? defaultMaxTokens(model);
-  const messages = toAnthropicMessages(request);
+  const messages = toAnthropicMessages(request, options);
+  const thinking = thinkingOf({
+    model,
+    effort: request.effort ?? options.effort,
+    budget: request.thinking ?? options.thinking,
+    maxTokens: limit,
+    messages,
+  });
   markTail(messages);
   const system: TextBlockParam[] =
     request.system.trim() === '' ? [] : [{ type: 'text', text: wellFormed(request.system), ...BREAKPOINT }];
@@ -56,16 +66,22 @@ export function toAnthropicBody(request: ModelRequest, options: MessagesBodyOpti
     messages,
     stream: true,
     max_tokens: limit,
-    ...(definitions.length > 0 && request.toolChoice === 'none' ? { tool_choice: { type: 'none' } } : {}),
-    ...thinkingOf(model, effort, limit),
+    ...(hasTools ? toolChoice(request, options) : {}),
+    ...thinking,
   };
+}
+
+function toolChoice(request: ModelRequest, { parallelTools }: RequestSettings): Pick<MessagesBody, 'tool_choice'> {
+  if (request.toolChoice === 'none') return { tool_choice: { type: 'none' } };
+  return parallelTools === false ? { tool_choice: { type: 'auto', disable_parallel_tool_use: true } } : {};
 }
 
 /**
  * The history as messages of alternating roles, without breakpoints. All results of a step stand in
  * the user message after it, before any text of that message.
  */
-export function toAnthropicMessages(request: ModelRequest): MessageParam[] {
+export function toAnthropicMessages(request: ModelRequest, options: RequestSettings = {}): MessageParam[] {
+  const sendsImages = options.images ?? seesImages(request.model);
   const messages: { role: 'user' | 'assistant'; content: ContentBlockParam[] }[] = [];
   const add = (role: 'user' | 'assistant', blocks: ContentBlockParam[]): void => {
     const last = messages.at(-1);
@@ -74,21 +90,30 @@ export function toAnthropicMessages(request: ModelRequest): MessageParam[] {
   };
   for (const message of sendableHistory(request.messages)) {
     if (message.role === 'user') add('user', [{ type: 'text', text: message.content }]);
-    else if (message.role === 'tool') add('user', [toResult(message)]);
+    else if (message.role === 'tool') add('user', [toResult(message, sendsImages)]);
     else add('assistant', toAssistant(message));
   }
   return messages;
 }
 
-function toResult(message: ToolMessage): ContentBlockParam {
-  const { content, isError } = message;
+function toResult(message: ToolMessage, sendsImages: boolean): ContentBlockParam {
+  const { isError, images } = message;
+  const text = images && !sendsImages ? withImageNote(message.content, images) : message.content;
+  const isBlank = text.trim() === '';
+  const content =
+    images && sendsImages ? [...(isBlank ? [] : [{ type: 'text' as const, text }]), ...images.map(toImage)] : text;
   return {
     type: 'tool_result',
     tool_use_id: wireId(message.callId),
-    ...(content.trim() === '' ? {} : { content }),
+    ...(content === text && isBlank ? {} : { content }),
     ...(isError ? { is_error: true } : {}),
   };
 }
+
+const toImage = ({ mediaType, data }: ToolImage): ImageBlockParam => ({
+  type: 'image',
+  source: { type: 'base64', media_type: mediaType as Base64ImageSource['media_type'], data },
+});
 
 function toAssistant(message: AssistantMessage): ContentBlockParam[] {
   const calls = message.toolCalls.map(

@@ -1,12 +1,11 @@
 import type { RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages/messages';
-import { newCallId } from '../core/ids.ts';
-import type { ToolCall } from '../core/messages.ts';
 import { wellFormed } from '../core/text.ts';
 import { addUsage, noUsage, type Usage } from '../core/usage.ts';
 import type { MessagesState } from './anthropic-body.ts';
 import type { ModelDelta, ModelReply, ModelRequest } from './contract.ts';
 import { estimateUsage } from './estimate.ts';
 import { CutStream } from './provider-error.ts';
+import { finishedCalls, type RawCall } from './tool-calls.ts';
 
 interface Block extends Record<string, unknown> {
   type: string;
@@ -18,6 +17,8 @@ interface Block extends Record<string, unknown> {
   /** Pieces of a call's arguments. */
   json?: string;
   input?: unknown;
+  /** Its end has not come. */
+  isOpen?: boolean;
 }
 
 type Counts = Partial<
@@ -32,6 +33,7 @@ const FINISH: Readonly<Record<string, string>> = {
   stop_sequence: 'stop',
   tool_use: 'tool_calls',
   max_tokens: 'length',
+  model_context_window_exceeded: 'length',
   refusal: 'content_filter',
 };
 
@@ -55,10 +57,15 @@ export class MessagesCollector {
         this.#count(event.message?.usage);
         return [];
       case 'content_block_start':
-        this.#blocks[this.#base + event.index] = { ...(event.content_block as unknown as Block) };
+        this.#blocks[this.#base + event.index] = { ...(event.content_block as unknown as Block), isOpen: true };
         return this.#shown(event.content_block as unknown as Block);
       case 'content_block_delta':
         return this.#addDelta(this.#blocks[this.#base + event.index], event.delta as unknown as Block);
+      case 'content_block_stop': {
+        const block = this.#blocks[this.#base + event.index];
+        if (block) block.isOpen = false;
+        return [];
+      }
       case 'message_delta':
         this.#stopReason = event.delta.stop_reason ?? this.#stopReason;
         this.#count(event.usage);
@@ -91,7 +98,7 @@ export class MessagesCollector {
 
   /** All blocks as the API takes them back. */
   get content(): Record<string, unknown>[] {
-    return this.#present().map(({ json, ...block }) =>
+    return this.#present().map(({ json, isOpen: _isOpen, ...block }) =>
       json === undefined ? block : { ...block, input: inputOf(json, block.input) },
     );
   }
@@ -102,7 +109,8 @@ export class MessagesCollector {
     const reasoning = wellFormed(
       blocks.map((block) => (block.type === 'thinking' ? (block.thinking ?? '') : '')).join(''),
     );
-    const toolCalls = this.#toolCalls(blocks);
+    const finishReason = FINISH[this.#stopReason ?? 'end_turn'] ?? this.#stopReason ?? 'stop';
+    const toolCalls = finishedCalls(callsOf(blocks), finishReason);
     const state = stateOf(blocks);
     return {
       text,
@@ -111,7 +119,7 @@ export class MessagesCollector {
       ...(state ? { providerState: state } : {}),
       usage: this.#counted ? this.#usage : estimateUsage(request, { text, reasoning, toolCalls }),
       model: this.#model || request.model,
-      finishReason: FINISH[this.#stopReason ?? 'end_turn'] ?? this.#stopReason ?? 'stop',
+      finishReason,
     };
   }
 
@@ -153,22 +161,17 @@ export class MessagesCollector {
   #present(): Block[] {
     return this.#blocks.filter((block) => block !== undefined);
   }
-
-  #toolCalls(blocks: readonly Block[]): ToolCall[] {
-    const used = new Set<string>();
-    return blocks
-      .filter((block) => block.type === 'tool_use')
-      .map((block) => {
-        const id = !block.id || used.has(block.id) ? newCallId() : block.id;
-        used.add(id);
-        return { id, name: block.name ?? '', arguments: wellFormed(argumentsOf(block)) };
-      });
-  }
 }
 
-function argumentsOf({ json, input }: Block): string {
+const callsOf = (blocks: readonly Block[]): RawCall[] =>
+  blocks
+    .filter((block) => block.type === 'tool_use')
+    .map((block) => ({ id: block.id ?? '', name: block.name ?? '', arguments: argumentsOf(block) }));
+
+/** A block whose end never came may lack arguments that it was to have. */
+function argumentsOf({ json, input, isOpen }: Block): string {
   if (json !== undefined && json !== '') return json;
-  return JSON.stringify(input ?? {});
+  return isOpen ? '' : JSON.stringify(input ?? {});
 }
 
 function inputOf(json: string, input: unknown): unknown {
@@ -191,7 +194,7 @@ function stateOf(blocks: readonly Block[]): MessagesState | undefined {
     blocks: blocks.flatMap((block) => {
       if (block.type === 'tool_use') return [{ type: 'tool_use' }];
       if (block.type !== 'text') {
-        const { json, ...rest } = block;
+        const { json, isOpen: _isOpen, ...rest } = block;
         return [json === undefined ? rest : { ...rest, input: inputOf(json, rest.input) }];
       }
       if (!block.text?.trim()) return [];

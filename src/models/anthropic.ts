@@ -29,11 +29,10 @@ class MessagesClient implements ModelClient {
   }
 
   generate(request: ModelRequest, options: GenerateOptions): Promise<ModelReply> {
-    const { maxOutputTokens } = this.#options;
     const collector = new MessagesCollector();
     return attempt(this.#options, request, options, collector, async ({ watch, read }) => {
       const sdk = await this.#load();
-      const body = toAnthropicBody(request, { maxOutputTokens });
+      const body = toAnthropicBody(request, this.#options);
       const { messages } = body;
       const { signal, fetchOptions } = watch;
       for (let pauses = 0; ; pauses++) {

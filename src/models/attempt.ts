@@ -1,5 +1,7 @@
+import { ReasonixError } from '../core/errors.ts';
 import type { GenerateOptions, ModelDelta, ModelReply, ModelRequest } from './contract.ts';
 import { cancelledError, providerError } from './provider-error.ts';
+import { withFirstCallOnly } from './tool-calls.ts';
 import { DEFAULT_IDLE_TIMEOUT, Watch } from './watched-fetch.ts';
 import { secretsOf, type WireOptions } from './wire.ts';
 
@@ -39,7 +41,9 @@ export async function attempt<Piece>(
     if (watch.silent) throw watch.silent;
   };
   try {
-    return await ask({ watch, read });
+    const reply = await ask({ watch, read });
+    if (isRefusal(reply)) throw refusal(name, request.model);
+    return options.parallelTools === false ? withFirstCallOnly(reply) : reply;
   } catch (error) {
     if (signal.aborted) throw cancelledError(signal, collector.text);
     throw providerError(watch.silent ?? error, {
@@ -54,3 +58,13 @@ export async function attempt<Piece>(
     watch.end();
   }
 }
+
+/** An answer without a word, because the provider held it back. */
+const isRefusal = ({ finishReason, text, toolCalls }: ModelReply): boolean =>
+  finishReason === 'content_filter' && text.trim() === '' && toolCalls.length === 0;
+
+const refusal = (provider: string, model: string): ReasonixError =>
+  new ReasonixError('provider', `${provider} declined to answer: ${model} was stopped by its content filter`, {
+    hint: 'rephrase the task, or ask another model',
+    details: { provider, retryable: false },
+  });

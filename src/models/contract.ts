@@ -86,6 +86,8 @@ export interface ResolvedModel {
   provider: string;
   model: string;
   contextWindow: number;
+  /** True when somebody gave the window, and it is not the default. */
+  isWindowKnown?: boolean | undefined;
   price: Price | undefined;
   /** Models that answer when this one fails for good, in order. */
   fallbacks?: readonly FallbackModel[] | undefined;

@@ -7,8 +7,26 @@ import { pairCalls } from './pair-calls.ts';
  * The history that a wire may send: calls and results paired, only well-formed Unicode, no message
  * without content. Each message is treated by itself, so that a longer history extends a shorter one.
  */
-export function sendableHistory(messages: readonly Message[]): Message[] {
-  return pairCalls(messages).filter(hasContent).map(clean);
+export function sendableHistory(messages: readonly Message[], options: { oneCall?: boolean } = {}): Message[] {
+  const paired = pairCalls(messages);
+  return (options.oneCall ? oneCallAtATime(paired) : paired).filter(hasContent).map(clean);
+}
+
+/**
+ * The same history with one call a message, for servers and templates that know no other: each call is
+ * followed by its own result. Reasoning stays with the first.
+ */
+export function oneCallAtATime(messages: readonly Message[]): Message[] {
+  return messages.flatMap((message, index): Message[] => {
+    if (message.role === 'tool') return [];
+    if (message.role === 'user' || message.toolCalls.length === 0) return [message];
+    const { providerState, reasoning, ...bare } = message;
+    return message.toolCalls.flatMap((call, position): Message[] => {
+      const alone = position === 0 ? { ...message, toolCalls: [call] } : { ...bare, text: '', toolCalls: [call] };
+      const result = messages[index + 1 + position];
+      return result?.role === 'tool' ? [alone, result] : [alone];
+    });
+  });
 }
 
 /** An empty reply is nudged for; the reply itself says nothing and providers refuse it. */

@@ -45,6 +45,7 @@ export function modelsOf(
       provider: client.provider,
       model: name.startsWith(`${client.provider}/`) ? name.slice(client.provider.length + 1) : name,
       contextWindow,
+      isWindowKnown: options.contextWindow !== undefined,
       price: undefined,
     }),
   };
@@ -65,6 +66,7 @@ class ProviderModels implements Models {
       provider: settings.name,
       model,
       contextWindow: settings.context_window ?? DEFAULT_CONTEXT_WINDOW,
+      isWindowKnown: settings.context_window !== undefined,
       price: priceOf(settings, model),
     };
   }

@@ -3,11 +3,14 @@ import type {
   ChatCompletionMessageParam,
   ChatCompletionTool,
 } from 'openai/resources/chat/completions';
-import type { AssistantMessage, ToolDefinition } from '../core/messages.ts';
+import type { AssistantMessage, ToolDefinition, ToolImage } from '../core/messages.ts';
+import { prompt } from '../core/prompts.ts';
 import { wellFormed } from '../core/text.ts';
 import type { ModelRequest } from './contract.ts';
-import type { Dialect } from './dialects.ts';
+import { type Dialect, effortFields } from './dialects.ts';
 import { argumentsText, sendableHistory } from './history.ts';
+import { dataUrl, seesImages, withImageNote } from './vision.ts';
+import type { RequestSettings } from './wire.ts';
 
 /**
  * What a chat-completions answer leaves in the log to be sent back. The text of the reasoning stands
@@ -21,10 +24,8 @@ export interface ChatState {
 }
 
 /** Settings that do not change over the calls of a provider. */
-export interface ChatBodyOptions {
+export interface ChatBodyOptions extends RequestSettings {
   dialect: Dialect;
-  /** When the request names none. */
-  maxOutputTokens?: number | undefined;
 }
 
 export type ChatBody = ChatCompletionCreateParamsStreaming;
@@ -35,35 +36,60 @@ export type ChatBody = ChatCompletionCreateParamsStreaming;
  * gives a body that starts with the bytes of the shorter one's, up to the end of its messages.
  */
 export function toOpenAIBody(request: ModelRequest, options: ChatBodyOptions): ChatBody {
-  const { dialect } = options;
-  const { tools, effort } = request;
+  const { dialect, parallelTools } = options;
+  const { tools } = request;
   const limit = request.maxOutputTokens ?? options.maxOutputTokens;
+  const sendsParallel = tools.length > 0 && parallelTools !== undefined && dialect.parallelTools;
   const body = {
     model: request.model,
     ...(tools.length > 0 ? { tools: tools.map(toChatTool) } : {}),
-    messages: toChatMessages(request, dialect),
+    messages: toChatMessages(request, options),
     stream: true,
-    stream_options: { include_usage: true },
+    ...(dialect.streamOptions ? { stream_options: { include_usage: true } } : {}),
     ...(tools.length > 0 && request.toolChoice === 'none' ? { tool_choice: 'none' } : {}),
+    ...(sendsParallel ? { parallel_tool_calls: parallelTools } : {}),
     ...(limit === undefined ? {} : { [dialect.maxTokens]: limit }),
-    ...(effort === undefined ? {} : effortField(effort, dialect)),
+    ...effortFields(dialect.effort, request.effort ?? options.effort, request.thinking ?? options.thinking),
     ...(dialect.cacheKey ? { prompt_cache_key: request.session } : {}),
   };
   return body as ChatBody;
 }
 
-/** System prompt and history as chat messages; a pure function of each message. */
-export function toChatMessages(request: ModelRequest, dialect: Dialect): ChatCompletionMessageParam[] {
+/**
+ * System prompt and history as chat messages; a pure function of each step. A result holds text alone on
+ * this wire: pictures follow the results of their step as a message of the user.
+ */
+function toChatMessages(request: ModelRequest, options: ChatBodyOptions): ChatCompletionMessageParam[] {
+  const { dialect, parallelTools } = options;
+  const sendsImages = options.images ?? (dialect.images === 'model' ? seesImages(request.model) : dialect.images);
   const messages: ChatCompletionMessageParam[] = [];
   if (request.system !== '') messages.push({ role: 'system', content: wellFormed(request.system) });
-  for (const message of sendableHistory(request.messages)) {
+  const history = sendableHistory(request.messages, { oneCall: parallelTools === false });
+  let images: ToolImage[] = [];
+  history.forEach((message, index) => {
     if (message.role === 'user') messages.push({ role: 'user', content: message.content });
-    else if (message.role === 'tool')
-      messages.push({ role: 'tool', tool_call_id: message.callId, content: message.content });
-    else messages.push(toChatAssistant(message, dialect));
-  }
+    else if (message.role === 'assistant') messages.push(toChatAssistant(message, dialect));
+    else {
+      const shown = sendsImages ? (message.images ?? []) : [];
+      const hasHidden = message.images && !sendsImages;
+      const content = hasHidden ? withImageNote(message.content, message.images ?? []) : message.content;
+      messages.push({ role: 'tool', tool_call_id: message.callId, content });
+      images.push(...shown);
+      if (images.length === 0 || history[index + 1]?.role === 'tool') return;
+      messages.push(toImages(images));
+      images = [];
+    }
+  });
   return messages;
 }
+
+const toImages = (images: readonly ToolImage[]): ChatCompletionMessageParam => ({
+  role: 'user',
+  content: [
+    { type: 'text', text: prompt('images-of-results') },
+    ...images.map((image) => ({ type: 'image_url' as const, image_url: { url: dataUrl(image) } })),
+  ],
+});
 
 function toChatAssistant(message: AssistantMessage, dialect: Dialect): ChatCompletionMessageParam {
   const calls = message.toolCalls.map((call) => ({
@@ -100,11 +126,6 @@ function reasoningFields(message: AssistantMessage, dialect: Dialect): Record<st
 function stateOf(message: AssistantMessage): ChatState | undefined {
   const state = message.providerState as Partial<ChatState> | undefined | null;
   return state?.wire === 'chat' ? (state as ChatState) : undefined;
-}
-
-function effortField(effort: string, dialect: Dialect): Record<string, unknown> {
-  if (dialect.effort === 'none') return {};
-  return dialect.effort === 'reasoning' ? { reasoning: { effort } } : { reasoning_effort: effort };
 }
 
 const toChatTool = ({ name, description, parameters }: ToolDefinition): ChatCompletionTool => ({

@@ -1,32 +1,42 @@
-import { newCallId } from '../core/ids.ts';
-import type { ToolCall } from '../core/messages.ts';
 import { wellFormed } from '../core/text.ts';
 import type { Usage } from '../core/usage.ts';
 import type { ModelDelta, ModelReply, ModelRequest } from './contract.ts';
 import { estimateUsage } from './estimate.ts';
 import type { ChatState } from './openai-body.ts';
 import { CutStream } from './provider-error.ts';
+import { finishedCalls, type RawCall } from './tool-calls.ts';
 
 /** A chunk as servers really send it: any field may be absent, null or of a dialect. */
 interface ChatChunk {
   model?: string | null;
   usage?: ChatUsage | null;
+  /** Groq's. */
+  x_groq?: { usage?: ChatUsage | null } | null;
   choices?: ({ delta?: ChatDelta | null; finish_reason?: string | null } | null)[] | null;
 }
 
 interface ChatDelta {
-  content?: string | null;
+  /** A list of parts from Mistral's models that think. */
+  content?: string | (ContentPart | null)[] | null;
   refusal?: string | null;
   reasoning_content?: string | null;
   reasoning?: string | null;
+  thinking?: string | null;
   reasoning_details?: unknown[] | null;
   tool_calls?: (ChatCallDelta | null)[] | null;
+}
+
+interface ContentPart {
+  type?: string | null;
+  text?: string | null;
+  thinking?: string | (ContentPart | null)[] | null;
 }
 
 interface ChatCallDelta {
   index?: number | null;
   id?: string | null;
-  function?: { name?: string | null; arguments?: string | null } | null;
+  /** Some servers send the arguments as the object that they are. */
+  function?: { name?: string | null; arguments?: string | Record<string, unknown> | null } | null;
 }
 
 interface ChatUsage {
@@ -37,6 +47,17 @@ interface ChatUsage {
   /** DeepSeek's. */
   prompt_cache_hit_tokens?: number | null;
 }
+
+/** Finish reasons of dialects by the names that all wires share. */
+const FINISH: Readonly<Record<string, string>> = {
+  function_call: 'tool_calls',
+  max_tokens: 'length',
+  model_length: 'length',
+  end_turn: 'stop',
+};
+
+/** The fields in which servers stream reasoning; the first that comes counts. */
+const REASONING_FIELDS = ['reasoning_content', 'reasoning', 'thinking'] as const;
 
 /** The parts of a streamed answer, put together. */
 export class ChatCollector {
@@ -51,9 +72,9 @@ export class ChatCollector {
 
   /** Takes a chunk in; returns what a viewer may be shown of it. */
   add(chunk: unknown): ModelDelta[] {
-    const { model, usage, choices } = (chunk ?? {}) as ChatChunk;
+    const { model, usage, x_groq: groq, choices } = (chunk ?? {}) as ChatChunk;
     if (model) this.#model = model;
-    if (usage) this.#usage = usage;
+    this.#usage = usage ?? groq?.usage ?? this.#usage;
     const [choice] = choices ?? [];
     if (choice?.finish_reason) this.#finishReason = choice.finish_reason;
     return choice?.delta ? this.#addDelta(choice.delta) : [];
@@ -64,7 +85,8 @@ export class ChatCollector {
     if (this.#finishReason === undefined) throw new CutStream();
     const text = wellFormed(this.text);
     const reasoning = this.#reasoning === '' ? undefined : wellFormed(this.#reasoning);
-    const toolCalls = this.#toolCalls();
+    const finishReason = FINISH[this.#finishReason] ?? this.#finishReason;
+    const toolCalls = finishedCalls(this.#sortedCalls(), finishReason);
     const state = this.#state();
     return {
       text,
@@ -73,20 +95,25 @@ export class ChatCollector {
       ...(state ? { providerState: state } : {}),
       usage: this.#usage ? chatUsage(this.#usage) : estimateUsage(request, { text, reasoning, toolCalls }),
       model: this.#model || request.model,
-      finishReason: this.#finishReason,
+      finishReason,
     };
   }
 
   #addDelta(delta: ChatDelta): ModelDelta[] {
     const deltas: ModelDelta[] = [];
-    const text = delta.content || delta.refusal;
-    for (const field of ['reasoning_content', 'reasoning'] as const) {
+    const parts = partsOf(delta.content);
+    const text = parts.text || delta.refusal;
+    for (const field of REASONING_FIELDS) {
       const piece = delta[field];
       if (typeof piece !== 'string' || piece === '') continue;
       this.#reasoningField ??= field;
       if (field !== this.#reasoningField) continue;
       this.#reasoning += piece;
       deltas.push({ type: 'reasoning', text: piece });
+    }
+    if (parts.thinking !== '') {
+      this.#reasoning += parts.thinking;
+      deltas.push({ type: 'reasoning', text: parts.thinking });
     }
     if (delta.reasoning_details) this.#reasoningDetails.push(...delta.reasoning_details);
     if (typeof text === 'string' && text !== '') {
@@ -114,19 +141,12 @@ export class ChatCollector {
     }
     if (call.id === '') call.id = id;
     if (call.name === '') call.name = name;
-    call.arguments += piece.function?.arguments ?? '';
+    const given = piece.function?.arguments ?? '';
+    call.arguments += typeof given === 'string' ? given : JSON.stringify(given);
   }
 
-  #toolCalls(): ToolCall[] {
-    const used = new Set<string>();
-    return [...this.#calls]
-      .sort((left, right) => left.slot - right.slot)
-      .filter((call) => call.name !== '')
-      .map((call) => {
-        const id = call.id === '' || used.has(call.id) ? newCallId() : call.id;
-        used.add(id);
-        return { id, name: call.name, arguments: wellFormed(call.arguments) };
-      });
+  #sortedCalls(): RawCall[] {
+    return [...this.#calls].sort((left, right) => left.slot - right.slot).filter((call) => call.name !== '');
   }
 
   #state(): ChatState | undefined {
@@ -138,6 +158,17 @@ export class ChatCollector {
       ...(details.length === 0 ? {} : { reasoningDetails: details }),
     };
   }
+}
+
+function partsOf(content: ChatDelta['content']): { text: string; thinking: string } {
+  if (!Array.isArray(content)) return { text: content ?? '', thinking: '' };
+  const parts = content.filter((part) => part !== null);
+  const thinking = parts.map((part) => {
+    if (part.type !== 'thinking') return '';
+    return typeof part.thinking === 'string' ? part.thinking : partsOf(part.thinking).text;
+  });
+  const text = parts.map((part) => (part.type === 'thinking' ? '' : (part.text ?? '')));
+  return { text: text.join(''), thinking: thinking.join('') };
 }
 
 /** OpenRouter streams a block in pieces with the same index; texts are joined, the rest is the newest. */

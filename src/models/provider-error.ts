@@ -44,6 +44,12 @@ const STATUS_OF_TYPE: Readonly<Record<string, number>> = {
   permission_error: 403,
   not_found_error: 404,
   invalid_request_error: 400,
+  context_length_exceeded: 400,
+  invalid_prompt: 400,
+  model_not_found: 404,
+  insufficient_quota: 429,
+  slow_down: 429,
+  server_is_overloaded: 503,
 };
 
 const CONTEXT_LENGTH =

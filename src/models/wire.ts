@@ -1,5 +1,18 @@
+/** What a provider sets for requests that say nothing themselves. */
+export interface RequestSettings {
+  /** Tokens of an answer. */
+  maxOutputTokens?: number | undefined;
+  effort?: string | undefined;
+  /** Tokens to think with, where a model takes a budget; 0 for no thinking. */
+  thinking?: number | undefined;
+  /** False: one tool call a step. Default: as the server does it. */
+  parallelTools?: boolean | undefined;
+  /** Whether pictures in tool results are sent. Default by server and model. */
+  images?: boolean | undefined;
+}
+
 /** What a wire needs to know of its provider. */
-export interface WireOptions {
+export interface WireOptions extends RequestSettings {
   /** The provider's name, for errors and dialects. */
   name: string;
   baseUrl?: string | undefined;
@@ -7,16 +20,6 @@ export interface WireOptions {
   /** Variable that the key came from, for the hint of a refused key. */
   keyVariable?: string | undefined;
   headers?: Record<string, string> | undefined;
-  /** Tokens of an answer, when a request names no limit. */
-  maxOutputTokens?: number | undefined;
-  /** Effort of requests that name none. */
-  effort?: string | undefined;
-  /** Tokens to think with, of requests that name no number. */
-  thinking?: number | undefined;
-  /** False: one tool call a step. Default: as the server does it. */
-  parallelTools?: boolean | undefined;
-  /** Whether pictures in tool results are sent. Default by server and model. */
-  images?: boolean | undefined;
   /** Milliseconds without a byte after which a stream is given up; default 300,000. */
   idleTimeout?: number | undefined;
 }

@@ -1,0 +1,23 @@
+import type OpenAI from 'openai';
+import { dialectOf } from './dialects.ts';
+import { watchedFetch } from './watched-fetch.ts';
+import type { WireOptions } from './wire.ts';
+
+/** The SDK's client, for both wires that it speaks. */
+export async function openaiSdk({ baseUrl, apiKey, headers, name }: WireOptions): Promise<OpenAI> {
+  const { default: Client } = await import('openai');
+  return new Client({
+    baseURL: baseUrl ?? 'https://api.openai.com/v1',
+    // A server without keys gets no header; the SDK wants a value all the same.
+    apiKey: apiKey ?? 'none',
+    defaultHeaders: { ...(apiKey === undefined ? { Authorization: null } : {}), ...headers },
+    // What the environment says of OpenAI is not for other servers.
+    ...(dialectOf({ name, baseUrl }).name === 'openai' ? {} : { organization: null, project: null }),
+    adminAPIKey: null,
+    fetch: watchedFetch,
+    maxRetries: 0,
+    // Silence is watched by ourselves, to the byte.
+    timeout: 2 ** 31 - 1,
+    logLevel: 'off',
+  });
+}

@@ -1,0 +1,38 @@
+import type OpenAI from 'openai';
+import { attempt } from './attempt.ts';
+import type { GenerateOptions, ModelClient, ModelReply, ModelRequest } from './contract.ts';
+import { dialectOf } from './dialects.ts';
+import { openaiSdk } from './openai-sdk.ts';
+import { toResponsesBody } from './responses-body.ts';
+import { ResponsesCollector } from './responses-stream.ts';
+import type { WireOptions } from './wire.ts';
+
+/** The Responses API, of OpenAI or a server that speaks like it; stateless. One call is one attempt. */
+export function responsesClient(options: WireOptions): ModelClient {
+  return new ResponsesClient(options);
+}
+
+class ResponsesClient implements ModelClient {
+  readonly provider: string;
+  readonly #options: WireOptions;
+  #sdk: Promise<OpenAI> | undefined;
+
+  constructor(options: WireOptions) {
+    this.provider = options.name;
+    this.#options = options;
+  }
+
+  generate(request: ModelRequest, options: GenerateOptions): Promise<ModelReply> {
+    const { name, baseUrl } = this.#options;
+    const collector = new ResponsesCollector(name);
+    return attempt(this.#options, request, options, collector, async ({ watch, read }) => {
+      const { cacheKey } = dialectOf({ name, baseUrl, model: request.model });
+      this.#sdk ??= openaiSdk(this.#options);
+      const sdk = await this.#sdk;
+      const body = toResponsesBody(request, { ...this.#options, provider: name, cacheKey });
+      const { signal, fetchOptions } = watch;
+      await read(await sdk.responses.create(body, { signal, fetchOptions }));
+      return collector.reply(request);
+    });
+  }
+}
