@@ -19,6 +19,7 @@ const CAPS: Readonly<Record<string, number>> = {
   'body-changed': 120,
   'body-clipped': 140,
   'child-runtime': 190,
+  'call-cut-off': 140,
   clipped: 130,
   'continue-or-fork': 140,
   'depth-limit': 120,

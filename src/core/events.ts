@@ -81,7 +81,15 @@ const assistantMessage = z.object({
   type: z.literal('assistant.message'),
   text: z.string(),
   reasoning: z.string().optional(),
-  toolCalls: z.array(z.object({ id: z.string(), name: z.string(), arguments: z.string() })),
+  toolCalls: z.array(
+    z.object({
+      id: z.string(),
+      name: z.string(),
+      arguments: z.string(),
+      /** The answer was cut in the middle of the call: it is answered, never run. */
+      isCut: z.boolean().optional(),
+    }),
+  ),
   providerState: z.unknown().optional(),
   usage,
   /** Absent when the provider's price is not known. */

@@ -171,7 +171,8 @@ export class Turn implements TurnView {
     const given = wellFormed(call.id);
     const id = given === '' || taken.has(given) || this.thread.callIds.has(given) ? newCallId() : given;
     taken.add(id);
-    return { id, name: wellFormed(call.name), arguments: wellFormed(call.arguments) };
+    const { isCut } = call;
+    return { id, name: wellFormed(call.name), arguments: wellFormed(call.arguments), ...(isCut ? { isCut } : {}) };
   }
 
   #interrupted(call: ToolCall): Prepared | undefined {
@@ -192,6 +193,7 @@ export class Turn implements TurnView {
       effects: 'read',
       outcome: { content: shortened(content), isError: true },
     });
+    if (call.isCut) return refuse(prompt('call-cut-off'));
     const tool = this.#session.tool(call.name);
     if (!tool) {
       const names = this.#session.toolNames();
