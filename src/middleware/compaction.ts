@@ -1,0 +1,119 @@
+import { ReasonixError } from '../core/errors.ts';
+import { prompt } from '../core/prompts.ts';
+import { byteLength } from '../core/text.ts';
+import { totalTokens } from '../core/usage.ts';
+import type { ResolvedModel } from '../models/contract.ts';
+import { defineMiddleware, type Middleware, type ModelCall } from '../session/middleware.ts';
+import type { Thread } from '../session/thread.ts';
+import { clip } from './clipping.ts';
+import type { CompactionJob, Compactor } from './compaction/compactor.ts';
+
+/** Most of a window that one result may take. */
+const LARGEST_RESULT = 0.25;
+
+/** Estimates are off by so much at most; what is beyond is not worth sending. */
+const ESTIMATE_ERROR = 1.25;
+
+/** A window that a provider has shown to be smaller than what it was sent. */
+const SHOWN_WINDOW = 0.9;
+
+/**
+ * Keeps the context of a session within its model's window (design §7). Before a request that would
+ * fill the window up to the compactor's share, the session is compacted, at most once a step; a request
+ * that a provider refuses for its length is compacted and sent once more.
+ */
+export function compaction(compactor: Compactor): Middleware {
+  /** Windows that were found to be smaller than configured, by model. */
+  const shown = new Map<string, number>();
+  const windows = new WeakMap<Thread, number>();
+
+  const windowOf = (model: ResolvedModel): number =>
+    Math.min(model.contextWindow, shown.get(nameOf(model)) ?? Number.POSITIVE_INFINITY);
+
+  async function compact(call: ModelCall, reason: CompactionJob['reason']): Promise<ModelCall | undefined> {
+    const done = await compactor.compact(jobOf(call, windowOf(call.model), reason));
+    return done && { ...call, request: { ...call.request, messages: call.turn.thread.history() } };
+  }
+
+  return defineMiddleware({
+    name: 'compaction',
+
+    async aroundModel(call, next) {
+      if (compactor.at === 0) return next(call);
+      const { thread } = call.turn;
+      const window = windowOf(call.model);
+      windows.set(thread, window);
+      const isFull = thread.size.tokens >= compactor.at * window;
+      const current = (isFull ? await compact(call, 'window') : undefined) ?? call;
+      if (isFull && call.model.isWindowKnown && thread.size.tokens > ESTIMATE_ERROR * window) {
+        throw overflow(call, window);
+      }
+      try {
+        return await next(current);
+      } catch (error) {
+        if (!ReasonixError.isInstance(error, 'context_length')) throw error;
+        const real = windowIn(error.message) ?? SHOWN_WINDOW * thread.size.tokens;
+        shown.set(nameOf(call.model), Math.min(window, real));
+        const smaller = await compact(call, 'overflow');
+        if (!smaller) throw overflow(call, windowOf(call.model), error);
+        return await next(smaller).catch((again: unknown) => {
+          throw ReasonixError.isInstance(again, 'context_length') ? overflow(call, windowOf(call.model), again) : again;
+        });
+      }
+    },
+
+    /** In a small window one result could leave no room for anything else. */
+    async aroundTool(run, next) {
+      const outcome = await next(run);
+      const { thread } = run.turn;
+      const window = windows.get(thread);
+      if (window === undefined || outcome.isBounded) return outcome;
+      const limit = thread.size.charactersOf(window * LARGEST_RESULT);
+      if (outcome.content.length <= limit) return outcome;
+      const full = outcome.full ?? outcome.content;
+      const bytes = byteLength(full);
+      const content = clip(outcome.content, limit, (offset) => prompt('clipped', { bytes, call: run.call.id, offset }));
+      return { ...outcome, content, full };
+    },
+  });
+}
+
+const nameOf = ({ provider, model }: ResolvedModel): string => `${provider}/${model}`;
+
+function jobOf(call: ModelCall, window: number, reason: CompactionJob['reason']): CompactionJob {
+  const { turn, model, signal, isLast } = call;
+  const { thread, budget } = turn;
+  return {
+    thread,
+    model,
+    window,
+    reason,
+    signal,
+    // After a limit nothing is spent but on the last word.
+    affords: ({ price }, tokens) =>
+      !isLast && (!budget.limits('cost') || price !== undefined) && tokens < (budget.room('tokens')?.left ?? Infinity),
+    charge: ({ usage, cost }) => budget.charge({ tokens: totalTokens(usage), cost: cost ?? 0 }),
+    progress: (text) => turn.progress(text),
+    append: (events) => turn.append(events),
+  };
+}
+
+function overflow({ turn, model }: ModelCall, window: number, cause?: unknown): ReasonixError {
+  const tokens = turn.thread.size.tokens;
+  return new ReasonixError(
+    'context_overflow',
+    `context_overflow: the conversation does not fit the window of ${nameOf(model)}, also after compaction (about ${tokens} of ${Math.round(window)} tokens)`,
+    {
+      hint: 'use a model with a larger window, or set context_window of its provider',
+      cause,
+      details: { tokens, window, partialText: turn.thread.turn?.lastText ?? '' },
+    },
+  );
+}
+
+/** The window that a provider names when it refuses a request. */
+function windowIn(message: string): number | undefined {
+  const match = /maximum context length (?:is|of) ([\d,]+)|> ([\d,]+) maximum/i.exec(message);
+  const tokens = Number((match?.[1] ?? match?.[2] ?? '').replaceAll(',', ''));
+  return tokens > 0 ? tokens : undefined;
+}
