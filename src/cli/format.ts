@@ -1,3 +1,4 @@
+import type { LimitHit } from '../core/budget.ts';
 import { oneLine } from '../core/text.ts';
 import type { SessionSummary } from '../store/contract.ts';
 import { clipWidth, printable } from './terminal.ts';
@@ -38,6 +39,10 @@ export function ago(iso: string, now = Date.now()): string {
 /** In the currency of the price table, which nobody names. */
 export const costText = (cost: number): string =>
   `cost ${cost < 0.01 ? cost.toPrecision(2) : cost.toFixed(cost < 1 ? 3 : 2)}`;
+
+/** A limit that was reached, as JSON output has it; null without one. */
+export const limitJson = (hit: LimitHit | undefined): Record<string, unknown> | null =>
+  hit ? { which: hit.which, limit: hit.limit, set_by: hit.setBy } : null;
 
 /** What a summary's status means to people: an open turn runs or was cut. */
 export function statusOf({ status, holder }: Pick<SessionSummary, 'status' | 'holder'>): string {

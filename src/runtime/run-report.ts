@@ -1,5 +1,5 @@
 import type { EventOf, StoredEvent } from '../core/events.ts';
-import { addUsage, noUsage, type Usage } from '../core/usage.ts';
+import { addUsage, noUsage, totalTokens, type Usage } from '../core/usage.ts';
 import type { Observation } from '../session/host.ts';
 import { addCost } from '../session/thread.ts';
 import type { TurnResult } from '../session/turn-result.ts';
@@ -17,6 +17,10 @@ export interface SubagentReport {
   usage: Usage;
   /** Absent when a price is not known. */
   cost?: number | undefined;
+  /** The limit that ended it. */
+  limit?: TurnResult['limit'];
+  /** Why it did not complete. */
+  reason?: string | undefined;
 }
 
 /** What one run did: everything that was logged while it went on. */
@@ -42,6 +46,9 @@ interface Tally {
   usage: Usage;
   cost: number | undefined;
   status: string;
+  end: EventOf<'turn.ended'> | undefined;
+  /** It began as a copy, whose answers cost nothing again. */
+  isFork: boolean;
 }
 
 /** Who a session is, from its first event. */
@@ -81,8 +88,17 @@ export class RunReport {
   result(turn: TurnResult, required: { names: string[]; loaded: string[] }): RunResult {
     const own = this.#tallies.get(this.#session) ?? emptyTally();
     const subagents = [...this.#children].map(([ref, identity]): SubagentReport => {
-      const { steps, usage, cost, status } = this.#tallies.get(ref) ?? emptyTally();
-      return { ref, ...identity, status, steps, usage, ...(cost === undefined ? {} : { cost }) };
+      const { steps, usage, cost, status, end } = this.#tallies.get(ref) ?? emptyTally();
+      return {
+        ref,
+        ...identity,
+        status,
+        steps,
+        usage,
+        ...(cost === undefined ? {} : { cost }),
+        ...(end?.limit ? { limit: end.limit } : {}),
+        ...(end && end.status !== 'completed' ? { reason: end.reason ?? end.status } : {}),
+      };
     });
     const all = [own, ...subagents];
     const cost = all.reduce<number | undefined>((sum, { cost: part }) => addCost(sum, part), 0);
@@ -104,21 +120,37 @@ export class RunReport {
   #join(started: EventOf<'session.started'> | undefined): Tally | undefined {
     if (!started?.parent || !this.#tallies.has(started.parent.session)) return undefined;
     const { session, parent, depth, skill } = started;
-    const tally = emptyTally();
+    const tally = { ...emptyTally(), isFork: started.forkedFrom !== undefined };
     this.#children.set(session, { parent: parent.session, depth: depth - this.#depth, skill: skill?.name ?? '' });
     this.#tallies.set(session, tally);
     return tally;
   }
 
   #count(tally: Tally, event: StoredEvent): void {
-    if (event.type === 'turn.ended') tally.status = statusText(event);
-    if (event.type === 'user.message' && event.origin !== 'nudge' && event.origin !== 'notice')
+    if (event.type === 'turn.ended') {
+      tally.status = statusText(event);
+      tally.end = event;
+    }
+    if (event.type === 'user.message' && event.origin !== 'nudge' && event.origin !== 'notice') {
       tally.status = 'running';
-    if (event.type !== 'assistant.message' || event.finishReason === 'host') return;
+      tally.end = undefined;
+    }
+    if (event.type !== 'assistant.message' || !isModelCall(event, tally.isFork)) return;
     tally.steps++;
     tally.usage = addUsage(tally.usage, event.usage);
     tally.cost = addCost(tally.cost, event.cost);
   }
 }
 
-const emptyTally = (): Tally => ({ steps: 0, usage: noUsage(), cost: 0, status: 'running' });
+const emptyTally = (): Tally => ({
+  steps: 0,
+  usage: noUsage(),
+  cost: 0,
+  status: 'running',
+  end: undefined,
+  isFork: false,
+});
+
+/** Neither the host's own calls nor the copied answers of a fork, whose tokens stay with the source. */
+const isModelCall = ({ finishReason, usage }: EventOf<'assistant.message'>, isFork: boolean): boolean =>
+  finishReason !== 'host' && !(isFork && totalTokens(usage) === 0);

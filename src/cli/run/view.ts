@@ -1,6 +1,7 @@
 import type { StoredEvent } from '../../core/events.ts';
-import type { RunResult } from '../../runtime/run-report.ts';
+import type { RunResult, SubagentReport } from '../../runtime/run-report.ts';
 import type { Observation } from '../../session/host.ts';
+import { limitJson } from '../format.ts';
 import { jsonLine, note } from '../output.ts';
 
 /** What a run shows of itself. Observations begin before its session exists. */
@@ -21,7 +22,7 @@ export interface RunView {
 
 /** The result of a run as `--output json` prints it. */
 export function resultJson(result: RunResult): Record<string, unknown> {
-  const { session, status, answer, steps, usage, cost, subagents, required, error } = result;
+  const { session, status, answer, steps, usage, cost, subagents, required, limit, error } = result;
   return {
     session,
     status,
@@ -29,19 +30,25 @@ export function resultJson(result: RunResult): Record<string, unknown> {
     steps,
     usage,
     cost: cost ?? null,
-    subagents: subagents.map(({ ref, parent, depth, skill, status: state, steps: own, usage: used }) => ({
-      ref,
-      parent,
-      depth,
-      skill,
-      status: state,
-      steps: own,
-      usage: used,
-    })),
+    subagents: subagents.map(subagentJson),
     required,
+    limit: limitJson(limit),
     error: error ?? null,
   };
 }
+
+const subagentJson = ({ ref, parent, depth, skill, status, steps, usage, cost, limit, reason }: SubagentReport) => ({
+  ref,
+  parent,
+  depth,
+  skill,
+  status,
+  steps,
+  usage,
+  cost: cost ?? null,
+  limit: limitJson(limit),
+  reason: reason ?? null,
+});
 
 /** One object at the end, on one line. */
 export function jsonView(problem: (text: string) => void): RunView {
