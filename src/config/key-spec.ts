@@ -17,6 +17,8 @@ export interface KeySpec {
   readonly alias?: string;
   /** SCORPIOX name whose list is added to the value instead of replacing it. */
   readonly addedBy?: string;
+  /** `${NAME}` in a path is a variable of the environment. */
+  readonly variables?: true;
   /** The value must not be shown. */
   readonly secret?: boolean;
 }
@@ -27,6 +29,9 @@ export interface KeyNode {
   readonly spec: KeySpec | undefined;
   readonly children: ReadonlyMap<string, KeyNode>;
 }
+
+/** Sections that a file writes as `[[section]]` entries, each with a name. */
+export const NAMED_LISTS: readonly string[] = ['providers', 'mcp', 'hooks'];
 
 const BARE = /^[A-Za-z0-9_-]+$/;
 

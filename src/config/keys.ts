@@ -74,12 +74,14 @@ export const KEYS = {
   'skills.paths': {
     type: 'paths',
     default: [],
+    variables: true,
     addedBy: 'ADDITIONAL_SKILLS',
     doc: "More folders of skills, below the project's and above the user's. Replaces the value of lower tiers; the standard folders stay.",
   },
   'skills.excluded_paths': {
     type: 'paths',
     default: [],
+    variables: true,
     doc: 'Skill folders that are not looked at, standard ones too.',
   },
   'skills.disabled_skills': { type: 'list', default: [], doc: 'Names that are neither listed nor run.' },

@@ -8,6 +8,8 @@ export interface Folders {
   cwd: string;
   home: string;
   reasonixHome: string;
+  /** What `${NAME}` in the path of a skill folder stands for; by default nothing. */
+  env?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
 export interface FolderOptions {
@@ -56,7 +58,7 @@ export function findFolders(options: FolderOptions): Folders {
       },
     );
   }
-  return { cwd, home, reasonixHome };
+  return { cwd, home, reasonixHome, ...(options.env === undefined ? {} : { env: options.env }) };
 }
 
 /** From the working folder up to the root of its repository; the working folder alone outside of one. */

@@ -185,6 +185,8 @@ export function expandPath(path: string, base: string, home: string): string {
 /** A parsed value with its paths made absolute. */
 export function absolutePaths(spec: KeySpec, value: ConfigValue, base: string, home: string): ConfigValue {
   if (spec.type === 'path') return expandPath(value as string, base, home);
-  if (spec.type === 'paths') return (value as string[]).map((path) => expandPath(path, base, home));
-  return value;
+  if (spec.type !== 'paths') return value;
+  // What a variable stands for may be absolute; the library of skills puts values in, and reports those that are unset.
+  const isOpen = (path: string): boolean => spec.variables === true && path.startsWith('${');
+  return (value as string[]).map((path) => (isOpen(path) ? path : expandPath(path, base, home)));
 }

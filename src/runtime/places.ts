@@ -12,6 +12,7 @@ export function libraryOptions(config: Config, folders: Folders, cwd = folders.c
     cwd,
     home: folders.home,
     reasonixHome: folders.reasonixHome,
+    env: folders.env ?? {},
     builtins: join(packageRoot, 'skills'),
     paths,
     excludedPaths: excluded_paths,

@@ -43,7 +43,8 @@ export function resolveRoots(options: LibraryOptions): ResolvedRoots {
   const diagnostics: Diagnostic[] = [];
   const project = projectFolders(options.cwd, options.home);
   const base = project.at(-1) ?? options.cwd;
-  const expand = (path: string): string | undefined => expandPath(path, { base, home: options.home, diagnostics });
+  const expand = (path: string): string | undefined =>
+    expandPath(path, { base, home: options.home, env: options.env ?? process.env, diagnostics });
   const excluded = (options.excludedPaths ?? []).flatMap((path) => expand(path) ?? []).map(canonical);
   const candidates = [
     ...project.flatMap((folder, index) => conventional(folder, 'project', index === 0)),
@@ -138,14 +139,15 @@ const builtin = (path: string): Candidate => ({
 interface Expansion {
   base: string;
   home: string;
+  env: NonNullable<LibraryOptions['env']>;
   diagnostics: Diagnostic[];
 }
 
 /** `~`, `${VAR}` and paths relative to the project. A variable without a value gives no path at all. */
-function expandPath(written: string, { base, home, diagnostics }: Expansion): string | undefined {
+function expandPath(written: string, { base, home, env, diagnostics }: Expansion): string | undefined {
   let unset: string | undefined;
   const path = written.trim().replace(/\$\{([A-Za-z_]\w*)\}/g, (_, name: string) => {
-    const value = process.env[name];
+    const value = env[name];
     if (value === undefined || value === '') unset = name;
     return value ?? '';
   });

@@ -209,8 +209,7 @@ class Scanner {
   #take(file: string, layout: Skill['layout'], context: Context, more: More): boolean {
     const state = fileState(file);
     if (state === undefined) return false;
-    this.#options.seen?.file(file, state, Date.now());
-    this.#found.push({
+    const found: FoundFile = {
       file,
       size: state.size,
       mtime: state.mtime,
@@ -221,7 +220,9 @@ class Scanner {
       needsKey: more.needsKey,
       depth: context.depth + (more.below ?? 0),
       viaLink: context.viaLink || more.viaLink,
-    });
+    };
+    this.#found.push(found);
+    this.#options.seen?.file(file, found, Date.now());
     return true;
   }
 

@@ -113,6 +113,8 @@ export interface LibraryOptions {
   home: string;
   /** `$REASONIX_HOME`, default `<home>/.reasonix`. Its `cache/` may be deleted at any time. */
   reasonixHome: string;
+  /** Values of `${NAME}` in paths. Default `process.env`. */
+  env?: Readonly<Record<string, string | undefined>> | undefined;
   /** Folder of the built-in skills; none when absent. */
   builtins?: string | undefined;
   /** `[skills]` of the configuration, paths not yet expanded. */

@@ -85,20 +85,17 @@ describe('roots', () => {
     at.skill('project/team/b', 'description: d');
     at.skill('elsewhere/c', 'description: d');
     at.skill('home/.agents/skills/d', 'description: d');
-    process.env.REASONIX_TEST_SKILLS = join(at.path, 'elsewhere');
-    try {
-      const library = await at.open({
-        // biome-ignore lint/suspicious/noTemplateCurlyInString: the variable is expanded by the library
-        paths: ['~/my skills', 'team', '${REASONIX_TEST_SKILLS}', '${REASONIX_NO_SUCH}/x', '', '~/my skills/'],
-        excludedPaths: ['~/.agents/skills'],
-      });
-      expect(namesOf(library)).toEqual(['a', 'b', 'c']);
-      expect(codesOf(library.diagnostics)).toEqual(['path-variable-unset']);
-      expect(library.roots.find((root) => root.status === 'excluded')?.path).toBe(join(at.home, '.agents/skills'));
-      expect(library.roots.filter((root) => root.scope === 'custom')).toHaveLength(3);
-    } finally {
-      delete process.env.REASONIX_TEST_SKILLS;
-    }
+    const library = await at.open({
+      env: { TEAM_SKILLS: join(at.path, 'elsewhere'), EMPTY: '' },
+      // biome-ignore-start lint/suspicious/noTemplateCurlyInString: the variables are expanded by the library
+      paths: ['~/my skills', 'team', '${TEAM_SKILLS}', '${EMPTY}/x', '${PATH}', '', '~/my skills/'],
+      // biome-ignore-end lint/suspicious/noTemplateCurlyInString: as above
+      excludedPaths: ['~/.agents/skills'],
+    });
+    expect(namesOf(library)).toEqual(['a', 'b', 'c']);
+    expect(codesOf(library.diagnostics)).toEqual(['path-variable-unset', 'path-variable-unset']);
+    expect(library.roots.find((root) => root.status === 'excluded')?.path).toBe(join(at.home, '.agents/skills'));
+    expect(library.roots.filter((root) => root.scope === 'custom')).toHaveLength(3);
   });
 
   it('reports a named root that is missing or no folder, and never throws', async () => {
