@@ -4,7 +4,7 @@ import { type Compaction, compactedMessages } from '../../session/compacted.ts';
 import { sizeOf } from '../../session/context-size.ts';
 import type { Thread } from '../../session/thread.ts';
 import type { Goals } from './goals.ts';
-import { shorten } from './shorten.ts';
+import { levelFor, shorten } from './shorten.ts';
 
 /** Results of fewer characters are not worth a pointer. */
 const SMALL = 600;
@@ -107,6 +107,7 @@ export function fitNewest(thread: Thread, compaction: Compaction, limit: number)
   const most = levelFor(
     cuttable.map(({ content }) => content.length),
     excess,
+    LEAST_SHOWN,
   );
   const cut = cuttable.flatMap(({ callId: call, content }) => {
     if (content.length <= most) return [];
@@ -114,16 +115,4 @@ export function fitNewest(thread: Thread, compaction: Compaction, limit: number)
   });
   const already = (compaction.reduced ?? []).filter((each) => !cut.some(({ call }) => call === each.call));
   return { ...compaction, reduced: [...already, ...cut] };
-}
-
-/** The length to which the longest texts are cut so that all together lose `excess`. */
-function levelFor(lengths: readonly number[], excess: number): number {
-  const sorted = lengths.toSorted((left, right) => right - left);
-  let sum = 0;
-  for (const [index, length] of sorted.entries()) {
-    sum += length;
-    const level = Math.floor((sum - excess) / (index + 1));
-    if (level >= (sorted[index + 1] ?? LEAST_SHOWN)) return level;
-  }
-  return LEAST_SHOWN;
 }

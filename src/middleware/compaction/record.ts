@@ -1,13 +1,13 @@
 import type { Message } from '../../core/messages.ts';
 import { prompt } from '../../core/prompts.ts';
 import { clipStart, oneLine } from '../../core/text.ts';
-import { shorten } from './shorten.ts';
+import { levelFor, shorten } from './shorten.ts';
 
 /** Most characters of each kind of text that a record takes over. */
 const MOST = { notice: 16_000, user: 4_000, assistant: 2_000, arguments: 300, result: 500, line: 160 };
 
 /** Nothing is shortened to less, in characters. */
-const LEAST = 60;
+const LEAST = 160;
 
 /** How the notice of an earlier compaction begins. */
 const NOTICE = prompt('compacted', { record: '' }).split('\n', 1)[0] ?? '';
@@ -15,37 +15,56 @@ const NOTICE = prompt('compacted', { record: '' }).split('\n', 1)[0] ?? '';
 /** What the record of a compaction says, as the model reads it. */
 export const noticeOf = (record: string): string => prompt('compacted', { record });
 
-/** Messages as text for whoever sums them up, in at most `limit` characters: older ones give way. */
+/**
+ * Messages as text for whoever sums them up, in at most about `limit` characters: the longest entries
+ * are cut first; then older steps give way, but never what users and earlier compactions said.
+ */
 export function recordOf(messages: readonly Message[], limit = Number.POSITIVE_INFINITY): string {
-  const whole = entriesOf(messages, 1);
-  const size = whole.reduce((sum, entry) => sum + entry.length + 2, 0);
-  if (size <= limit) return whole.join('\n\n');
-  const entries = entriesOf(messages, limit / size);
-  const kept: string[] = [];
-  let room = limit;
-  for (const entry of entries.toReversed()) {
-    room -= entry.length + 2;
-    if (room < 0) break;
-    kept.unshift(entry);
+  const entries = messages.flatMap((message) => entriesOf(message, limit));
+  const level = levelFor(
+    entries.map(lengthOf),
+    entries.reduce((sum, entry) => sum + lengthOf(entry), 0) - limit,
+    LEAST,
+  );
+  let excess = -limit;
+  for (const entry of entries) {
+    if (!entry.isKept) entry.text = shorten(entry.text, level, CUT);
+    excess += lengthOf(entry);
   }
-  return [`(${entries.length - kept.length} earlier entries are left out.)`, ...kept].join('\n\n');
+  const shown = entries.filter((entry) => {
+    if (excess <= 0 || entry.isKept) return true;
+    excess -= lengthOf(entry);
+    return false;
+  });
+  const left = entries.length - shown.length;
+  const texts = shown.map(({ text }) => text);
+  return (left > 0 ? [`(${left} older entries are left out.)`, ...texts] : texts).join('\n\n');
 }
 
-function entriesOf(messages: readonly Message[], share: number): string[] {
-  const cut = (text: string, most: number) => shorten(text.trim(), Math.max(LEAST, most * share), () => '[…]');
-  return messages.flatMap((message) => {
-    if (message.role === 'user') {
-      const most = message.origin === 'notice' ? MOST.notice : MOST.user;
-      return [`${message.origin}: ${cut(message.content, most)}`];
-    }
-    if (message.role === 'tool') {
-      const kind = message.isError ? 'error' : 'result';
-      return [`${kind} of ${message.name}: ${cut(message.content, MOST.result)}`];
-    }
-    const calls = message.toolCalls.map(({ name, arguments: text }) => `calls ${name} ${cut(text, MOST.arguments)}`);
-    const said = message.text.trim() === '' ? [] : [`assistant: ${cut(message.text, MOST.assistant)}`];
-    return [...said, ...calls];
-  });
+interface Entry {
+  text: string;
+  isKept: boolean;
+}
+
+const lengthOf = ({ text }: Entry): number => text.length + 2;
+
+const CUT = () => '[…]';
+
+function entriesOf(message: Message, limit: number): Entry[] {
+  const step = (text: string): Entry => ({ text, isKept: false });
+  if (message.role === 'user') {
+    const most = Math.min(message.origin === 'notice' ? MOST.notice : MOST.user, limit / 4);
+    return [{ text: `${message.origin}: ${shorten(message.content, most, CUT)}`, isKept: true }];
+  }
+  if (message.role === 'tool') {
+    const kind = message.isError ? 'error' : 'result';
+    return [step(`${kind} of ${message.name}: ${shorten(message.content, MOST.result, CUT)}`)];
+  }
+  const said = message.text.trim() === '' ? [] : [step(`assistant: ${shorten(message.text, MOST.assistant, CUT)}`)];
+  const calls = message.toolCalls.map(({ name, arguments: text }) =>
+    step(`calls ${name} ${shorten(text, MOST.arguments, CUT)}`),
+  );
+  return [...said, ...calls];
 }
 
 /**

@@ -14,3 +14,18 @@ export function shorten(text: string, characters: number, marker: (offset: numbe
   const tail = clipEnd(text, Math.floor(room * 0.25));
   return `${head}\n${marker(head.length)}\n${tail}`.trim();
 }
+
+/**
+ * The length to which the longest of several texts are cut so that all together lose `excess`, or
+ * `least` when even that is not enough.
+ */
+export function levelFor(lengths: readonly number[], excess: number, least: number): number {
+  const sorted = lengths.toSorted((left, right) => right - left);
+  let sum = 0;
+  for (const [index, length] of sorted.entries()) {
+    sum += length;
+    const level = Math.floor((sum - excess) / (index + 1));
+    if (level >= Math.max(least, sorted[index + 1] ?? least)) return level;
+  }
+  return least;
+}
