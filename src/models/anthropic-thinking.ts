@@ -41,12 +41,14 @@ const SILENT = /claude-(?:2|3-5|3-opus|3-sonnet|3-haiku|instant)/;
  */
 export function thinkingOf({ model, effort, budget, maxTokens, messages }: Wanted): Thinking {
   if (SILENT.test(model)) return {};
-  if (budget === 0 || (budget === undefined && effort === 'none')) return { thinking: { type: 'disabled' } };
+  const isOff = budget === 0 || (budget === undefined && effort === 'none');
   if (!BUDGETED.test(model)) {
-    const level = budget === undefined ? effort : effortOf(budget);
+    // Some of these always think, and refuse to be told not to: as little as they do is what can be asked for.
+    const level = isOff ? 'low' : budget === undefined ? effort : effortOf(budget);
     if (level === undefined || !EFFORTS.includes(level)) return {};
     return { thinking: { type: 'adaptive' }, output_config: { effort: level as Effort } };
   }
+  if (isOff) return { thinking: { type: 'disabled' } };
   const tokens = Math.min(budget ?? BUDGETS[effort ?? ''] ?? 0, Math.floor(maxTokens / 2));
   if (tokens < SMALLEST_BUDGET || continuesWithoutThinking(messages)) return {};
   return { thinking: { type: 'enabled', budget_tokens: tokens } };

@@ -40,6 +40,8 @@ export interface ModelReply {
   finishReason: string;
   /** `provider/model` that was asked first, when a fallback model answered in its place. */
   fallbackFrom?: string | undefined;
+  /** `provider/model` of the fallback model that answered. */
+  answeredBy?: string | undefined;
 }
 
 export interface GenerateOptions {

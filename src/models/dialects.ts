@@ -105,7 +105,6 @@ const ROWS: readonly DialectRow[] = [
       effort: 'thinking',
       reasoningBack: 'always',
       parallelTools: false,
-      images: false,
     },
   },
   {

@@ -1,9 +1,11 @@
 import { resolve as resolvePath } from 'node:path';
 import { ReasonixError } from '../core/errors.ts';
+import type { Price } from '../core/usage.ts';
 import { sharedBackoff } from './backoff.ts';
 import { systemClock } from './clock.ts';
 import type { ModelClient, Models, ProviderSettings, ResolvedModel } from './contract.ts';
 import { dialectOf } from './dialects.ts';
+import { type Candidate, FallbackClient } from './fallback.ts';
 import { nearest } from './nearest.ts';
 import { priceOf } from './prices.ts';
 import { type RetryOptions, withRetry } from './retry.ts';
@@ -25,6 +27,10 @@ export interface ModelsOptions {
   retry?: Omit<RetryOptions, 'backoff'> | undefined;
   /** Milliseconds without a byte after which a stream is given up; default 300,000. */
   idleTimeout?: number | undefined;
+  /** Names of models that are asked, in order, when one fails for good; default none. */
+  fallbackModels?: readonly string[] | undefined;
+  /** Knows the list prices of well-known models; default true. */
+  defaultPrices?: boolean | undefined;
 }
 
 /** The models of a list of providers. Each provider is built once, when it is first asked. */
@@ -54,24 +60,62 @@ export function modelsOf(
 class ProviderModels implements Models {
   readonly #options: ModelsOptions;
   readonly #clients = new Map<string, Promise<ModelClient>>();
+  /** By `provider/model`: what is known of a model that failed is known to all its sessions. */
+  readonly #withFallbacks = new Map<string, ModelClient>();
 
   constructor(options: ModelsOptions) {
     this.#options = options;
   }
 
   async resolve(name?: string): Promise<ResolvedModel> {
-    const { settings, model } = this.#find(name || this.#options.defaultModel || undefined);
+    const found = this.#find(name || this.#options.defaultModel || undefined);
+    const { settings, model } = found;
+    const fallbacks = this.#fallbacksOf(found);
     return {
-      client: await this.#client(settings),
+      client: fallbacks.length === 0 ? await this.#client(settings) : this.#fallbackClient(found, fallbacks),
       provider: settings.name,
       model,
       contextWindow: settings.context_window ?? DEFAULT_CONTEXT_WINDOW,
       isWindowKnown: settings.context_window !== undefined,
-      price: priceOf(settings, model),
+      price: this.#price(found),
+      ...(fallbacks.length === 0
+        ? {}
+        : { fallbacks: fallbacks.map((each) => ({ name: nameOf(each), price: this.#price(each) })) }),
     };
   }
 
-  #find(name: string | undefined): { settings: ProviderSettings; model: string } {
+  #price({ settings, model }: Located): Price | undefined {
+    return priceOf(settings, model, this.#options.defaultPrices);
+  }
+
+  #fallbacksOf(first: Located): Located[] {
+    const names = new Set([nameOf(first)]);
+    return (this.#options.fallbackModels ?? []).flatMap((name) => {
+      const found = this.#find(name);
+      if (names.has(nameOf(found))) return [];
+      names.add(nameOf(found));
+      return [found];
+    });
+  }
+
+  #fallbackClient(first: Located, fallbacks: readonly Located[]): ModelClient {
+    const name = nameOf(first);
+    let client = this.#withFallbacks.get(name);
+    if (!client) {
+      const candidate = (located: Located): Candidate => ({
+        name: nameOf(located),
+        model: located.model,
+        client: () => this.#client(located.settings),
+      });
+      const clock = this.#options.retry?.clock ?? systemClock;
+      const candidates = [candidate(first), ...fallbacks.map(candidate)] as const;
+      client = new FallbackClient(first.settings.name, candidates, clock);
+      this.#withFallbacks.set(name, client);
+    }
+    return client;
+  }
+
+  #find(name: string | undefined): Located {
     const { providers } = this.#options;
     const [first] = providers;
     if (!first) {
@@ -105,11 +149,9 @@ class ProviderModels implements Models {
       return withRetry(client, { ...retry, backoff: undefined });
     }
     const wire = this.#wire(settings);
-    const client =
-      settings.kind === 'openai'
-        ? (await import('./openai.ts')).openaiClient(wire)
-        : (await import('./anthropic.ts')).anthropicClient(wire);
-    const server = `${settings.kind} ${settings.base_url ?? ''}`;
+    const client = await wireClient(settings.kind, wire);
+    // Both wires of OpenAI share the limits of their key.
+    const server = `${settings.kind === 'responses' ? 'openai' : settings.kind} ${settings.base_url ?? ''}`;
     return withRetry(client, {
       ...retry,
       backoff: sharedBackoff(server, wire.apiKey, clock),
@@ -135,8 +177,26 @@ class ProviderModels implements Models {
       keyVariable,
       headers: settings.headers,
       maxOutputTokens: settings.max_output_tokens,
+      effort: settings.effort,
+      thinking: settings.thinking,
+      parallelTools: settings.parallel_tools,
+      images: settings.images,
       idleTimeout: this.#options.idleTimeout,
     };
+  }
+}
+
+async function wireClient(
+  kind: Exclude<ProviderSettings['kind'], 'scripted'>,
+  wire: WireOptions,
+): Promise<ModelClient> {
+  switch (kind) {
+    case 'openai':
+      return (await import('./openai.ts')).openaiClient(wire);
+    case 'responses':
+      return (await import('./responses.ts')).responsesClient(wire);
+    case 'anthropic':
+      return (await import('./anthropic.ts')).anthropicClient(wire);
   }
 }
 
@@ -184,7 +244,14 @@ function firstModel(settings: ProviderSettings): string {
   );
 }
 
-type Found = { settings: ProviderSettings; model: string } | undefined;
+interface Located {
+  settings: ProviderSettings;
+  model: string;
+}
+
+type Found = Located | undefined;
+
+const nameOf = ({ settings, model }: Located): string => `${settings.name}/${model}`;
 
 /** `provider/model`; a model's own name may have slashes. */
 function byQualifiedName(name: string, providers: readonly ProviderSettings[]): Found {

@@ -1,4 +1,5 @@
 import { ReasonixError } from '../core/errors.ts';
+import { linkSignals } from '../core/linked-signal.ts';
 import { SharedBackoff } from './backoff.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { GenerateOptions, ModelClient, ModelReply, ModelRequest } from './contract.ts';
@@ -9,6 +10,8 @@ export interface RetryOptions {
   attempts?: number | undefined;
   /** Milliseconds from the first attempt after which no other begins; default 900,000. */
   totalTime?: number | undefined;
+  /** Milliseconds after which the call is given up, whatever it is doing; default none. */
+  deadline?: number | undefined;
   /** Upper bound of the first wait, doubled for each next one; default 500 ms. */
   baseDelay?: number | undefined;
   /** Upper bound of a wait that no server asked for; default 30,000 ms. */
@@ -18,6 +21,9 @@ export interface RetryOptions {
   clock?: Clock | undefined;
 }
 
+/** More than there are calls. */
+const LATE = 2 ** 40;
+
 /** What a raw error is told as; a wire's own errors say all that themselves. */
 type ErrorContext = Omit<ProviderErrorContext, 'provider' | 'model' | 'partialText' | 'now'>;
 
@@ -26,7 +32,7 @@ const THROTTLED = new Set([429, 503, 529]);
 
 /**
  * Repeats what may succeed later: 408, 409, 425, 429 and 5xx, connections that failed, streams that broke
- * or fell silent. Waits have full jitter and never are shorter than what the server asked for. A
+ * or fell silent. Waits have jitter and never are shorter than what the server asked for. A
  * repeated attempt is told by a `retry` delta: what was shown of the broken one no longer counts. The
  * error of the last attempt keeps the longest partial text of all.
  */
@@ -40,6 +46,7 @@ class RetryingClient implements ModelClient {
   readonly #context: ErrorContext;
   readonly #attempts: number;
   readonly #totalTime: number;
+  readonly #deadline: number | undefined;
   readonly #baseDelay: number;
   readonly #maxDelay: number;
   readonly #backoff: SharedBackoff;
@@ -53,6 +60,7 @@ class RetryingClient implements ModelClient {
     this.#context = options;
     this.#attempts = attempts;
     this.#totalTime = totalTime;
+    this.#deadline = options.deadline;
     this.#baseDelay = baseDelay;
     this.#maxDelay = maxDelay;
     this.#clock = clock;
@@ -60,11 +68,27 @@ class RetryingClient implements ModelClient {
   }
 
   async generate(request: ModelRequest, options: GenerateOptions): Promise<ModelReply> {
+    if (this.#deadline === undefined) return this.#try(request, options);
+    const linked = linkSignals([options.signal], this.#deadline);
+    try {
+      return await this.#try(request, { ...options, signal: linked.signal });
+    } catch (error) {
+      if (options.signal.aborted || !linked.signal.aborted) throw error;
+      throw this.#tooLate(this.#deadline, error);
+    } finally {
+      linked.unlink();
+    }
+  }
+
+  async #try(request: ModelRequest, options: GenerateOptions): Promise<ModelReply> {
     const { signal, onDelta } = options;
     const startedAt = this.#clock.now();
+    const ticket = this.#backoff.ticket();
     let partialText = '';
     for (let attempt = 1; ; attempt++) {
-      await this.#pause(signal, partialText, () => this.#backoff.wait(signal, this.#spread(attempt)));
+      // Who goes first learns for the others whether the server takes anything: not at the price of a last attempt.
+      const place = attempt > 1 && attempt === this.#attempts ? ticket + LATE : ticket;
+      await this.#pause(signal, partialText, () => this.#backoff.wait(signal, place));
       let error: ReasonixError;
       try {
         return await this.#client.generate(request, options);
@@ -76,13 +100,16 @@ class RetryingClient implements ModelClient {
       if (error.details.retryable !== true) throw finalError(error, { attempt, partialText });
 
       const asked = typeof error.details.retryAfter === 'number' ? error.details.retryAfter : undefined;
-      const delay = this.#delay(attempt, asked);
+      const isThrottled = asked !== undefined || THROTTLED.has(Number(error.details.status));
+      const spread = this.#spread(attempt);
+      // A window that all share is followed by turns, which are their jitter; alone, all of the wait is.
+      const delay = isThrottled ? (asked ?? spread / 2) : this.#clock.random() * spread;
       if (attempt >= this.#attempts) throw finalError(error, { attempt, partialText });
       if (this.#clock.now() - startedAt + delay > this.#totalTime)
         throw finalError(error, { attempt, partialText, asked });
-      if (asked !== undefined || THROTTLED.has(Number(error.details.status))) this.#backoff.close(asked ?? delay);
       onDelta?.({ type: 'retry', attempt, delay: Math.round(delay), reason: error.message });
-      await this.#pause(signal, partialText, () => this.#clock.sleep(delay, signal));
+      if (isThrottled) this.#backoff.close(delay, spread);
+      else await this.#pause(signal, partialText, () => this.#clock.sleep(delay, signal));
     }
   }
 
@@ -105,11 +132,16 @@ class RetryingClient implements ModelClient {
     });
   }
 
-  /** Full jitter: anything up to a bound that doubles; on top of what the server asked for, a part of it. */
-  #delay(attempt: number, asked: number | undefined): number {
-    return (asked ?? 0) + this.#clock.random() * this.#spread(attempt);
+  #tooLate(deadline: number, error: unknown): ReasonixError {
+    const partialText = ReasonixError.isInstance(error) ? error.details.partialText : undefined;
+    return new ReasonixError('provider', `${this.provider}: no whole answer within ${deadline / 1000} s`, {
+      hint: 'raise agent.request_timeout, or ask for less at once',
+      cause: error,
+      details: { provider: this.provider, retryable: true, ...(partialText ? { partialText } : {}) },
+    });
   }
 
+  /** A bound that doubles with every attempt. */
   #spread(attempt: number): number {
     return Math.min(this.#maxDelay, this.#baseDelay * 2 ** (attempt - 1));
   }

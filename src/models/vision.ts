@@ -15,6 +15,8 @@ const VISION: readonly RegExp[] = [
   /^(?:gemini-[2-9]|gemini-1\.5|gemma-?[34])/,
   // https://docs.mistral.ai/capabilities/vision
   /^(?:pixtral|mistral-medium|mistral-small-(?:latest|25|26))/,
+  // https://api-docs.deepseek.com/quick_start/pricing
+  /^deepseek-flash/,
   // https://platform.moonshot.ai/docs/guide/use-kimi-vision-model
   /^(?:kimi-k2\.[5-9]|kimi-k[3-9])/,
   // Open weights, as their makers and Ollama name them.
