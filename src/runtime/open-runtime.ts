@@ -207,12 +207,21 @@ async function configuredModels(
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<Models> {
   if (options.model !== undefined && typeof options.model !== 'string')
-    return modelsOf(options.model, { model: 'default' });
+    return modelsOf(options.model, { model: 'default', retry: { deadline: config.agent.request_timeout } });
   // Looking for a server takes time, so it waits until a model is wanted.
   let found: Promise<Models> | undefined;
   const find = async (): Promise<Models> => {
     const providers = config.providers.length > 0 ? config.providers : [await detectProvider(env)];
-    return createModels({ providers, defaultModel: config.default_model, env, cwd: folders.cwd });
+    const { request_timeout: deadline, fallback_models: fallbackModels, default_prices: defaultPrices } = config.agent;
+    return createModels({
+      providers,
+      defaultModel: config.default_model,
+      env,
+      cwd: folders.cwd,
+      retry: { deadline },
+      fallbackModels,
+      defaultPrices,
+    });
   };
   return {
     resolve: async (name) => {

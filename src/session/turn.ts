@@ -6,8 +6,8 @@ import { type LinkedSignal, linkSignals } from '../core/linked-signal.ts';
 import type { ToolCall } from '../core/messages.ts';
 import { prompt } from '../core/prompts.ts';
 import { clipStart, wellFormed } from '../core/text.ts';
-import { costOf } from '../core/usage.ts';
 import type { ModelReply } from '../models/contract.ts';
+import { costOfReply } from '../models/prices.ts';
 import type { Tool, ToolContext, ToolEffects, ToolOutcome } from '../tools/define-tool.ts';
 import { boundedImages } from '../tools/images.ts';
 import { composeModel, composeTool, verdictOf } from './chain.ts';
@@ -161,7 +161,7 @@ export class Turn implements TurnView {
       toolCalls: reply.toolCalls.map((call) => this.#uniqueCall(call, taken)),
     };
     const event: EventOf<'assistant.message'> = { type: 'assistant.message', ...clean };
-    const cost = costOf(reply.usage, model.price);
+    const cost = costOfReply(model, reply);
     await this.append([cost === undefined ? event : { ...event, cost }]);
     return clean;
   }

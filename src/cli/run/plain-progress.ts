@@ -10,6 +10,9 @@ export function progressLine(observation: Observation, tree: ActivityTree): stri
   const who = `${'  '.repeat(depthOf(activity))}${nameOf(activity)}`;
   if (observation.kind === 'delta') {
     const { delta } = observation;
+    if (delta.type === 'fallback') {
+      return `${who}: asking ${printableLine(delta.to)} in place of ${printableLine(delta.from)} (${printableLine(delta.reason)})`;
+    }
     return delta.type === 'retry'
       ? `${who}: asking again in ${shortTime(delta.delay)} (${printableLine(delta.reason)})`
       : undefined;

@@ -96,7 +96,7 @@ export class TextView implements RunView {
       process.stdout.write(printable(observation.delta.text));
       this.#inText = true;
     }
-    if (observation.kind === 'delta' && observation.delta.type === 'retry') this.#endLine();
+    if (startsAgain(observation)) this.#endLine();
     if (observation.kind !== 'event') return;
     const { event } = observation;
     if (event.type === 'assistant.message') {
@@ -149,9 +149,13 @@ export class TextView implements RunView {
   }
 }
 
+/** What was shown of an answer no longer counts. */
+const startsAgain = (observation: Observation): boolean =>
+  observation.kind === 'delta' && (observation.delta.type === 'retry' || observation.delta.type === 'fallback');
+
 /** Worth a line that stays, also below a live tree. */
 function isTroubling(observation: Observation): boolean {
-  if (observation.kind === 'delta') return observation.delta.type === 'retry';
+  if (observation.kind === 'delta') return startsAgain(observation);
   return observation.kind === 'event' && observation.event.type === 'required.nudged';
 }
 

@@ -29,6 +29,10 @@ function passagesOf(event: StoredEvent): Passage[] {
     case 'assistant.message': {
       const said: Passage[] =
         event.text.trim() === '' ? [] : [{ kind: 'assistant', title: 'assistant', text: event.text, at }];
+      if (event.fallbackFrom !== undefined) {
+        const title = `${event.model} answered in place of ${event.fallbackFrom}`;
+        said.unshift({ kind: 'note', title, text: '', at });
+      }
       const calls = event.toolCalls.map(
         (call): Passage => ({ kind: 'call', title: `calls ${call.name}`, text: call.arguments, at }),
       );
