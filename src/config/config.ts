@@ -38,6 +38,8 @@ export interface AgentConfig {
   default_prices: boolean;
   effort?: string | undefined;
   subagent_effort?: string | undefined;
+  compact_at: number;
+  compact_model?: string | undefined;
 }
 
 export interface SkillsConfig {

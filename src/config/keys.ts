@@ -70,6 +70,14 @@ export const KEYS = {
   },
   'agent.effort': { type: 'string', doc: "Reasoning effort, as the model's provider names it." },
   'agent.subagent_effort': { type: 'string', doc: "Reasoning effort of sub-agents; unset: the parent's." },
+  'agent.compact_at': {
+    type: 'number',
+    default: 0.8,
+    min: 0,
+    max: 1,
+    doc: "Share of its model's window at which a session is compacted; 0: never.",
+  },
+  'agent.compact_model': { type: 'string', doc: "Model that sums up what is compacted; unset: the session's." },
 
   'skills.paths': {
     type: 'paths',

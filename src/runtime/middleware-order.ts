@@ -1,6 +1,8 @@
 import { ReasonixError } from '../core/errors.ts';
 import { budgets } from '../middleware/budgets.ts';
 import { type ClippingOptions, clipping } from '../middleware/clipping.ts';
+import type { Compactor } from '../middleware/compaction/compactor.ts';
+import { compaction } from '../middleware/compaction.ts';
 import { lazySkills } from '../middleware/lazy-skills.ts';
 import { type PermissionOptions, permissions } from '../middleware/permissions.ts';
 import { projectInstructions } from '../middleware/project-instructions.ts';
@@ -13,6 +15,7 @@ export interface ShippedOptions {
   /** Values that are masked in everything a tool gives back. */
   secrets: readonly string[];
   permissions: PermissionOptions;
+  compactor: Compactor;
   lazy: boolean;
   listing: SkillListing;
   /** Absent when required skills are switched off. */
@@ -26,6 +29,7 @@ export function shippedMiddleware(options: ShippedOptions): Middleware[] {
     redaction(options.secrets),
     budgets(),
     permissions(options.permissions),
+    compaction(options.compactor),
     projectInstructions(),
     options.lazy ? lazySkills(options.listing) : skillCatalog(options.listing),
     ...(options.required ? [requiredSkills(options.required)] : []),

@@ -23,6 +23,7 @@ import { SubagentRunner } from '../subagents/runner.ts';
 import type { Tool } from '../tools/define-tool.ts';
 import { memo } from '../tools/memo.ts';
 import { workspaceTools } from '../tools/workspace-tools.ts';
+import { configuredCompactor } from './compactor.ts';
 import { fullResultLookup } from './full-result.ts';
 import { rootLimits, setByConfig } from './limits.ts';
 import { insertMiddleware, shippedMiddleware } from './middleware-order.ts';
@@ -139,6 +140,7 @@ async function wire(options: RuntimeOptions, loaded: LoadedConfig, parts: Parts)
   };
   const ownTools = (options.tools ?? []).map((tool) => tool.name);
   for (const problem of ruleProblems(rules, ownTools)) onProblem(problem);
+  const compactor = configuredCompactor(config.agent, { models, store, onProblem });
   const chain = shippedMiddleware({
     secrets: secretsOf(options.env ?? process.env),
     permissions: {
@@ -147,6 +149,7 @@ async function wire(options: RuntimeOptions, loaded: LoadedConfig, parts: Parts)
       mode: options.yes ? 'allow' : config.permissions.mode,
       approve: options.approve,
     },
+    compactor,
     lazy,
     listing: {
       service,
@@ -180,6 +183,7 @@ async function wire(options: RuntimeOptions, loaded: LoadedConfig, parts: Parts)
     models,
     live,
     host: Object.assign(host, { chain: withUsers }),
+    compactor,
     limits: rootLimits(loaded, options),
     model: typeof options.model === 'string' ? options.model : undefined,
     systemPrompt: await systemPromptOf(config.agent.system_prompt_file),

@@ -135,6 +135,10 @@ export class RunReport {
       tally.status = 'running';
       tally.end = undefined;
     }
+    if (event.type === 'context.compacted' && event.usage) {
+      tally.usage = addUsage(tally.usage, event.usage);
+      tally.cost = addCost(tally.cost, event.cost);
+    }
     if (event.type !== 'assistant.message' || !isModelCall(event, tally.isFork)) return;
     tally.steps++;
     tally.usage = addUsage(tally.usage, event.usage);

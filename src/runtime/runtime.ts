@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { newSessionId } from '../core/ids.ts';
 import { prompt } from '../core/prompts.ts';
+import type { Compactor } from '../middleware/compaction/compactor.ts';
 import type { RequiredSet } from '../middleware/required-skills.ts';
 import type { Models } from '../models/contract.ts';
 import { forkHistory } from '../session/fork.ts';
@@ -28,6 +29,7 @@ export interface Wiring {
   readonly models: Models;
   readonly live: LiveSessions;
   readonly host: Omit<SessionHost, 'chain'> & { chain: readonly Middleware[] };
+  readonly compactor: Compactor;
   /** Limits of root turns, by caller and configuration. */
   readonly limits: RootLimits;
   /** Name of the model for new sessions; default the configuration's. */

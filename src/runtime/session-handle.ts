@@ -8,6 +8,7 @@ import { renderInline } from '../skills/render.ts';
 import { spentIn } from '../subagents/child-budget.ts';
 import type { RunSkillInput } from '../tools/skill-service.ts';
 import { withOwn } from './limits.ts';
+import { type Compacted, type CompactOptions, compactNow } from './compact-now.ts';
 import type { SendOptions } from './options.ts';
 import { RunReport, type RunResult } from './run-report.ts';
 import type { Wiring } from './runtime.ts';
@@ -62,6 +63,27 @@ export class SessionHandle {
       await this.#session.append([{ type: 'skill.switched', name, enabled }]);
     } finally {
       await this.#session.release();
+    }
+  }
+
+  /**
+   * Puts a summary in the place of the older part of the conversation, and says how many tokens it had
+   * and has. `undefined` when there is too little to gain.
+   * @throws ReasonixError `session_busy` while a turn runs, here or elsewhere; `usage` when the last one was cut.
+   */
+  async compact({ signal = new AbortController().signal }: CompactOptions = {}): Promise<Compacted | undefined> {
+    const session = this.#session;
+    const { compactor, live } = this.#wiring;
+    if (live.has(session.id)) {
+      throw new ReasonixError('session_busy', `session ${session.id} is in the middle of a turn`, {
+        hint: 'wait for its end before you compact it',
+      });
+    }
+    await session.claim();
+    try {
+      return await compactNow(session, compactor, signal);
+    } finally {
+      await session.release();
     }
   }
 
