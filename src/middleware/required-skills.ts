@@ -51,8 +51,11 @@ export function requiredSkills(options: RequiredSkillsOptions): Middleware {
     async prepareSession(setup) {
       if (!setup.isNew || !options.inSystemPrompt) return;
       const { names } = await options.required(setup);
-      if (names.length === 0) return;
-      const { text, events } = await inject(names, setup.cwd, 'system');
+      const isThere = (name: string) =>
+        setup.events.some((event) => event.type === 'skill.loaded' && event.name === name);
+      const wanted = names.filter((name) => !isThere(name));
+      if (wanted.length === 0) return;
+      const { text, events } = await inject(wanted, setup.cwd, 'system');
       setup.addSection(text);
       for (const event of events) setup.addEvent(event);
     },

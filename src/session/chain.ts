@@ -1,6 +1,7 @@
 import type { SessionEvent } from '../core/events.ts';
 import type { ModelReply } from '../models/contract.ts';
 import type { ToolOutcome } from '../tools/define-tool.ts';
+import type { TurnEnd } from './loop.ts';
 import type { Middleware, ModelCall, NextModel, NextTool, ToolRun, TurnVerdict, TurnView } from './middleware.ts';
 
 type Link<Input, Output> = (input: Input, next: (input: Input) => Promise<Output>) => Promise<Output>;
@@ -66,4 +67,14 @@ export async function verdictOf(chain: readonly Middleware[], turn: TurnView): P
     if (verdict && verdict.kind !== 'end') return verdict;
   }
   return { kind: 'end' };
+}
+
+/** The end of a turn with its answer in its final form, where it has an answer. */
+export async function shapedEnd(chain: readonly Middleware[], turn: TurnView, end: TurnEnd): Promise<TurnEnd> {
+  if (end.status !== 'completed' && end.status !== 'limit') return end;
+  for (const middleware of chain) {
+    const shaped = await middleware.shapeAnswer?.(turn, end.answer);
+    if (shaped) return { ...end, ...shaped };
+  }
+  return end;
 }
