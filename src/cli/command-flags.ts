@@ -55,8 +55,15 @@ export const sessionListFlags = {
   ...jsonFlag,
   ...settingsFlags,
 } as const;
+export const sessionTreeFlags = {
+  follow: { type: 'boolean', short: 'f', doc: 'stay, and show what happens until its turn has ended' },
+  ...jsonFlag,
+  ...settingsFlags,
+} as const;
 export const sessionShowFlags = {
+  log: { type: 'boolean', doc: 'every event of the log instead, a line each' },
   full: { type: 'boolean', doc: 'do not shorten long tool results' },
+  context: { type: 'boolean', doc: 'what the model would be sent now, in tokens, and what was compacted' },
   ...jsonFlag,
   ...settingsFlags,
 } as const;
@@ -85,5 +92,10 @@ export const chatFlags = {
   resume: runFlags.resume,
   continue: runFlags.continue,
   ...turnFlags,
+} as const;
+export const configTrustFlags = {
+  yes: { type: 'boolean', short: 'y', doc: 'do not ask' },
+  ...jsonFlag,
+  ...settingsFlags,
 } as const;
 export const initFlags = { ...settingsFlags } as const;

@@ -3,10 +3,11 @@ import { ReasonixError } from '../../core/errors.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 import type { SessionHandle } from '../../runtime/session-handle.ts';
 import { searchSkills } from '../../skills/search.ts';
-import { ago, statusOf } from '../format.ts';
+import { ago, fullCount, statusOf } from '../format.ts';
 import { dataColumns, note } from '../output.ts';
 import { findSession } from '../session/open-store.ts';
-import { readTree, treeText } from '../session/tree.ts';
+import { treeText } from '../session/tree.ts';
+import { SessionWatch } from '../session/watch.ts';
 import { findSkill } from '../skills.ts';
 import { columnsOf, paintFor, printableLine, table } from '../terminal.ts';
 
@@ -29,6 +30,7 @@ const COMMANDS: Readonly<Record<string, ChatCommand>> = {
   help: { usage: '/help', doc: 'show this', run: async () => help() },
   skills: { usage: '/skills [PATTERN]', doc: 'list or search skills; /NAME ARGUMENTS runs one', run: skills },
   tree: { usage: '/tree', doc: 'show this session with its sub-agents', run: tree },
+  compact: { usage: '/compact', doc: 'sum up the older part of this session', run: compact },
   resume: { usage: '/resume [REF]', doc: 'go on with another session; without REF list them', run: resume },
   new: { usage: '/new', doc: 'start a new session', run: startAnew },
   disable_skill: {
@@ -92,8 +94,24 @@ async function tree({ runtime, handle }: ChatState): Promise<void> {
     note('the session starts with the first message');
     return;
   }
-  const top = await readTree(runtime.store, await findSession(runtime.store, handle.id));
-  for (const line of treeText(top, { columns: columnsOf(process.stderr), paint: paintFor(process.stderr) })) note(line);
+  const watch = new SessionWatch(runtime.store, await findSession(runtime.store, handle.id));
+  await watch.look();
+  for (const line of treeText(watch, { columns: columnsOf(process.stderr), paint: paintFor(process.stderr) }))
+    note(line);
+}
+
+async function compact({ handle }: ChatState): Promise<void> {
+  if (!handle) {
+    note('the session starts with the first message');
+    return;
+  }
+  note('summing up…');
+  const done = await handle.compact();
+  note(
+    done
+      ? `compacted: ${fullCount(done.after)} tokens instead of ${fullCount(done.before)}`
+      : 'there is nothing worth summing up yet',
+  );
 }
 
 async function resume(state: ChatState, reference: string): Promise<void> {

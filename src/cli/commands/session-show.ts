@@ -4,7 +4,10 @@ import type { Handler } from '../command.ts';
 import type { sessionShowFlags } from '../command-flags.ts';
 import { EXIT } from '../failure.ts';
 import { fullCount, plural, statusOf } from '../format.ts';
-import { note, print, printJson } from '../output.ts';
+import { dataColumns, note, print, printJson } from '../output.ts';
+import { contextOf } from '../session/context.ts';
+import { contextLines } from '../session/context-lines.ts';
+import { logLines } from '../session/log-lines.ts';
 import { messagesJson } from '../session/messages.ts';
 import { findSession, withStore } from '../session/open-store.ts';
 import { summaryJson } from '../session/summary-json.ts';
@@ -17,10 +20,24 @@ const SHOWN_LINES = 20;
 const SHOWN_TEXT = 4_000;
 
 export const sessionShow: Handler<typeof sessionShowFlags> = ({ flags, args }) =>
-  withStore(flags, async (store) => {
+  withStore(flags, async (store, loaded) => {
     const summary = await findSession(store, args[0]!);
     const events = await store.read(summary.session);
+    if (flags.log) {
+      if (flags.json) printJson({ ...summaryJson(summary), log: events });
+      else
+        for (const line of logLines(events, { columns: dataColumns(), paint: paintFor(process.stdout) })) print(line);
+      return EXIT.done;
+    }
     const thread = Thread.fold(summary.session, events);
+    if (flags.context) {
+      const context = contextOf(thread, events, loaded);
+      if (flags.json) printJson({ session: summary.session, model: summary.model, ...context });
+      else
+        for (const line of contextLines(context, { columns: dataColumns(), paint: paintFor(process.stdout) }))
+          print(line);
+      return EXIT.done;
+    }
     if (flags.json) {
       const { usage, childUsage, cost, steps } = thread;
       printJson({

@@ -9,12 +9,15 @@ const INTERVAL = 120;
 export class LiveTree {
   readonly #tree: ActivityTree;
   readonly #stream: NodeJS.WriteStream;
+  readonly #top: string | undefined;
   #timer: NodeJS.Timeout | undefined;
   #drawn = 0;
 
-  constructor(tree: ActivityTree, stream: NodeJS.WriteStream) {
+  /** `top` is what the root is called. */
+  constructor(tree: ActivityTree, stream: NodeJS.WriteStream, top?: string) {
     this.#tree = tree;
     this.#stream = stream;
+    this.#top = top;
   }
 
   start(): void {
@@ -45,7 +48,7 @@ export class LiveTree {
 
   #look(): TreeLook {
     const rows = Math.max(1, (this.#stream.rows || 24) - 2);
-    return { columns: columnsOf(this.#stream), rows, paint: paintFor(this.#stream), now: Date.now() };
+    return { columns: columnsOf(this.#stream), rows, paint: paintFor(this.#stream), now: Date.now(), top: this.#top };
   }
 
   #draw(): void {

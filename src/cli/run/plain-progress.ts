@@ -1,13 +1,17 @@
+import { totalTokens } from '../../core/usage.ts';
 import type { Observation } from '../../session/host.ts';
-import { callText, fullCount, plural, shortTime } from '../format.ts';
+import { callText, costText, fullCount, plural, shortTime } from '../format.ts';
 import { printableLine } from '../terminal.ts';
-import type { Activity, ActivityTree } from './activity.ts';
+import { type Activity, type ActivityTree, elapsed, stateOf } from './activity.ts';
 
-/** The line that an observation is worth where nothing can be redrawn; most are worth none. */
-export function progressLine(observation: Observation, tree: ActivityTree): string | undefined {
+/**
+ * The line that an observation is worth where nothing can be redrawn; most are worth none. With `top`,
+ * a name for the root, its start and end are worth one, too.
+ */
+export function progressLine(observation: Observation, tree: ActivityTree, top?: string): string | undefined {
   const activity = tree.get(observation.session);
   if (!activity) return undefined;
-  const who = `${'  '.repeat(depthOf(activity))}${nameOf(activity)}`;
+  const who = `${'  '.repeat(depthOf(activity))}${activity.parent ? nameOf(activity) : (top ?? 'agent')}`;
   if (observation.kind === 'delta') {
     const { delta } = observation;
     if (delta.type === 'fallback') {
@@ -37,18 +41,24 @@ export function progressLine(observation: Observation, tree: ActivityTree): stri
         ? `${who}: given the skill ${printableLine(event.name)}`
         : undefined;
     case 'turn.ended':
-      return activity === tree.root ? undefined : `${who} ${endOf(activity)}`;
+      return activity === tree.root && top === undefined ? undefined : `${who} ${endOf(activity)}`;
     default:
       return undefined;
   }
 }
 
-function endOf({ status, steps, tokens, startedAt, endedAt }: Activity): string {
-  return `${status}: ${plural(steps, 'step')}, ${fullCount(tokens)} tokens, ${shortTime((endedAt ?? startedAt) - startedAt)}`;
+function endOf(activity: Activity): string {
+  const { steps, usage, cost, reason, endedAt = 0 } = activity;
+  const figures = [
+    plural(steps, 'step'),
+    `${fullCount(totalTokens(usage))} tokens`,
+    ...(cost ? [costText(cost)] : []),
+    shortTime(elapsed(activity, endedAt)),
+  ];
+  return `${stateOf(activity)}: ${figures.join(', ')}${reason === undefined ? '' : ` (${printableLine(reason)})`}`;
 }
 
-const nameOf = ({ parent, skill, session }: Activity): string =>
-  parent ? `${printableLine(skill)} ${session}`.trim() : 'agent';
+const nameOf = ({ skill, session }: Activity): string => `${printableLine(skill)} ${session}`.trim();
 
 function depthOf(activity: Activity): number {
   let depth = 0;

@@ -1,17 +1,29 @@
-import { plural, shortCount, shortTime } from '../format.ts';
+import { totalTokens } from '../../core/usage.ts';
+import { costText, plural, shortCount, shortTime } from '../format.ts';
 import { clipWidth, type Paint, printableLine } from '../terminal.ts';
-import type { Activity } from './activity.ts';
+import { type Activity, elapsed, isRunning, stateOf, waitingFor } from './activity.ts';
 
 export interface TreeLook {
-  columns: number;
+  /** Where lines are cut; not at all when it is unknown. */
+  columns: number | undefined;
   /** Lines that there is room for. */
   rows: number;
   paint: Paint;
   now: number;
+  /** What the top is called. Default `agent`: the session is named elsewhere. */
+  top?: string | undefined;
+  /** What a session was asked, at the end of its line. */
+  title?: ((session: string) => string | undefined) | undefined;
+  /** A sign of its state in front of every name. Default true. */
+  signs?: boolean | undefined;
 }
 
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 const FRAME_TIME = 100;
+
+/** In fewer columns a reference stands last: what happens matters more. */
+const NARROW = 64;
+const BAR = 8;
 
 interface Line {
   activity: Activity;
@@ -30,8 +42,8 @@ export function treeLines(root: Activity, look: TreeLook): string[] {
   if (all.length <= look.rows) return all.map(({ text }) => text);
   const room = Math.max(1, look.rows - 1);
   const surplus = all.length - room;
-  const ended = all.filter(({ activity }) => activity.status !== 'running').slice(0, surplus);
-  const left = all.filter((line) => !ended.includes(line)).slice(0, room);
+  const ended = new Set(all.filter(({ activity }) => !isRunning(activity)).slice(0, surplus));
+  const left = all.filter((line) => !ended.has(line)).slice(0, room);
   return [...left.map(({ text }) => text), look.paint('dim', `  … ${all.length - left.length} more`)];
 }
 
@@ -44,44 +56,83 @@ function* linesOf(activity: Activity, lead: string, below: string, look: TreeLoo
   }
 }
 
-function lineOf(activity: Activity, lead: string, { columns, paint, now }: TreeLook): string {
-  const isRunning = activity.status === 'running';
-  // The session that the user talks to is named once, above the tree.
-  const name = activity.parent ? `${printableLine(activity.skill)} ${activity.session}`.trim() : 'agent';
-  const steps = isRunning
-    ? `step ${Math.max(1, activity.steps)}${activity.maxSteps ? `/${activity.maxSteps}` : ''}`
-    : plural(activity.steps, 'step');
+function lineOf(activity: Activity, lead: string, look: TreeLook): string {
+  const { columns, paint, now } = look;
+  const works = isRunning(activity) && activity.isHeld;
+  const isIdle = activity.status === 'idle';
+  const isNarrow = columns !== undefined && columns < NARROW;
+  const { name, reference } = namesOf(activity, look);
+  const tokens = totalTokens(activity.usage);
   const parts = [
-    isRunning ? steps : `${activity.status} · ${steps}`,
-    isRunning ? doing(activity) : '',
+    isNarrow || reference === '' ? name : `${name} ${reference}`.trim(),
+    works ? stepText(activity, isNarrow) : stateOf(activity),
+    works || isIdle ? '' : plural(activity.steps, 'step'),
+    works ? doing(activity) : '',
     childrenBar(activity),
-    activity.tokens > 0 ? `${shortCount(activity.tokens)} tokens` : '',
-    shortTime((activity.endedAt ?? now) - activity.startedAt),
+    tokens > 0 ? `${shortCount(tokens)} tokens` : '',
+    activity.cost ? costText(activity.cost) : '',
+    isIdle ? '' : shortTime(elapsed(activity, now)),
+    printableLine(activity.reason ?? ''),
+    printableLine(look.title?.(activity.session) ?? ''),
+    isNarrow ? reference : '',
   ].filter((part) => part !== '');
-  const sign = signOf(activity, now);
+  const sign = look.signs === false ? '' : signOf(activity, now);
+  const whole = `${lead}${sign && `${sign} `}${parts.join(' · ')}`;
   // Colours take no columns: the line is cut first, then its sign and its end get theirs.
-  const text = clipWidth(`${lead}${sign} ${name} · ${parts.join(' · ')}`, columns - 1);
-  if (isRunning) return text.replace(sign, paint('cyan', sign));
-  return paint('dim', text).replace(sign, paint(activity.status === 'completed' ? 'green' : 'yellow', sign));
+  const text = columns === undefined ? whole : clipWidth(whole, columns - 1);
+  const colour = works ? 'cyan' : activity.status === 'completed' ? 'green' : 'yellow';
+  if (sign === '') return works ? paint('cyan', text) : text;
+  return (works ? text : paint('dim', text)).replace(sign, paint(colour, sign));
 }
 
-function signOf({ status }: Activity, now: number): string {
-  if (status === 'running') return FRAMES[Math.floor(now / FRAME_TIME) % FRAMES.length]!;
-  return status === 'completed' ? '✓' : '✗';
+/** The session that the user talks to is named once, above the tree. */
+function namesOf({ parent, skill, session }: Activity, { top }: TreeLook): { name: string; reference: string } {
+  if (parent) return { name: printableLine(skill) || 'sub-agent', reference: session };
+  return top === undefined ? { name: 'agent', reference: '' } : { name: printableLine(top), reference: '' };
 }
 
-function doing({ calls, progress }: Activity): string {
-  const texts = [...calls.values()];
-  const [first = 'thinking'] = texts;
+function stepText({ steps, maxSteps }: Activity, isNarrow: boolean): string {
+  const step = Math.max(1, steps);
+  if (maxSteps === undefined) return `step ${step}`;
+  return `step ${step}/${maxSteps}${isNarrow ? '' : ` ${bar(step, maxSteps)}`}`;
+}
+
+function signOf(activity: Activity, now: number): string {
+  if (isRunning(activity) && activity.isHeld) return FRAMES[Math.floor(now / FRAME_TIME) % FRAMES.length]!;
+  if (activity.status === 'idle') return '·';
+  return activity.status === 'completed' ? '✓' : '✗';
+}
+
+function doing(activity: Activity): string {
+  const { calls, progress } = activity;
+  const waits = waitText(activity);
+  const texts = [...calls.values()].filter(({ skill }) => skill === undefined || waits === '').map(({ text }) => text);
+  if (texts.length === 0) return waits || 'thinking';
   const more = texts.length > 1 ? ` +${texts.length - 1}` : '';
-  return progress === undefined ? first + more : `${first}${more}: ${clipWidth(printableLine(progress), 40)}`;
+  const said = progress === undefined ? '' : `: ${clipWidth(printableLine(progress), 40)}`;
+  return `${texts[0]}${more}${said}${waits && ` · ${waits}`}`;
+}
+
+function waitText(activity: Activity): string {
+  const { children, slots } = waitingFor(activity);
+  const names = (list: readonly string[]) =>
+    list.length > 2 ? `${list.length} sub-agents` : list.map((each) => printableLine(each)).join(' and ');
+  const texts = [
+    children.length > 0 ? `waits for ${names(children.map(({ skill }) => skill))}` : '',
+    slots.length > 0 ? `${names(slots)} ${slots.length === 1 ? 'waits' : 'wait'} for a slot` : '',
+  ];
+  return texts.filter((text) => text !== '').join(', ');
 }
 
 /** How many of several children are done. */
 function childrenBar({ children }: Activity): string {
   if (children.length < 2) return '';
-  const done = children.filter(({ status }) => status !== 'running').length;
-  const width = Math.min(children.length, 8);
-  const full = Math.round((done / children.length) * width);
-  return `${'▰'.repeat(full)}${'▱'.repeat(width - full)} ${done}/${children.length}`;
+  const done = children.filter((child) => !isRunning(child) && child.status !== 'idle').length;
+  return `${bar(done, children.length)} ${done}/${children.length}`;
+}
+
+function bar(done: number, total: number): string {
+  const width = Math.min(total, BAR);
+  const full = Math.min(width, Math.round((done / total) * width));
+  return `${'▰'.repeat(full)}${'▱'.repeat(width - full)}`;
 }

@@ -1,31 +1,37 @@
-import { totalTokens } from '../../core/usage.ts';
-import { Thread } from '../../session/thread.ts';
-import type { SessionStore, SessionSummary } from '../../store/contract.ts';
-import { plural, shortCount, statusOf } from '../format.ts';
-import { clipWidth, type Paint, printableLine } from '../terminal.ts';
-import { descendantsOf } from './open-store.ts';
+import type { SessionSummary } from '../../store/contract.ts';
+import { limitJson } from '../format.ts';
+import { type Activity, elapsed, waitingFor } from '../run/activity.ts';
+import { type TreeLook, treeLines } from '../run/tree-lines.ts';
+import type { Paint } from '../terminal.ts';
 import { summaryJson } from './summary-json.ts';
+import type { SessionWatch } from './watch.ts';
 
-/** A session with its log folded, and its sub-agents. */
-export interface SessionTree {
-  summary: SessionSummary;
-  thread: Thread;
-  children: SessionTree[];
+/** What the top of a tree of sessions is called. */
+export const topName = ({ session, skill }: Pick<SessionSummary, 'session' | 'skill'>): string =>
+  skill === undefined ? session : `${skill} ${session}`;
+
+/** Every session of the tree as JSON, children in their parents. */
+export function treeJson(watch: SessionWatch, now = Date.now()): Record<string, unknown> {
+  return activityJson(watch.tree.root, watch, now);
 }
 
-export async function readTree(store: SessionStore, top: SessionSummary): Promise<SessionTree> {
-  const nodes = new Map<string, SessionTree>();
-  for (const summary of await descendantsOf(store, top)) {
-    const thread = Thread.fold(summary.session, await store.read(summary.session));
-    const node: SessionTree = { summary, thread, children: [] };
-    nodes.set(summary.session, node);
-    if (summary.parent) nodes.get(summary.parent.session)?.children.push(node);
-  }
-  return nodes.get(top.session)!;
-}
-
-export function treeJson({ summary, thread, children }: SessionTree): Record<string, unknown> {
-  return { ...summaryJson(summary), steps: thread.steps, usage: thread.usage, children: children.map(treeJson) };
+function activityJson(activity: Activity, watch: SessionWatch, now: number): Record<string, unknown> {
+  const summary = watch.summary(activity.session);
+  const { children, slots } = waitingFor(activity);
+  return {
+    ...(summary ? summaryJson(summary) : { session: activity.session }),
+    steps: activity.steps,
+    max_steps: activity.maxSteps ?? null,
+    usage: activity.usage,
+    cost: activity.cost ?? null,
+    elapsed_ms: elapsed(activity, now),
+    limit: limitJson(activity.limit),
+    reason: activity.reason ?? null,
+    doing: [...activity.calls.values()].map(({ text }) => text),
+    waiting_for: children.map(({ session }) => session),
+    waiting_for_slot: slots,
+    children: activity.children.map((child) => activityJson(child, watch, now)),
+  };
 }
 
 export interface TreeTextLook {
@@ -34,16 +40,17 @@ export interface TreeTextLook {
 }
 
 /** A line a session, children below their parent. */
-export function* treeText(tree: SessionTree, look: TreeTextLook, lead = '', below = ''): Generator<string> {
-  const { summary, thread, children } = tree;
-  const skill = summary.skill === undefined ? '' : `${printableLine(summary.skill)} `;
-  const figures = `${plural(thread.steps, 'step')} · ${shortCount(totalTokens(thread.usage))} tokens`;
-  const text = `${lead}${skill}${summary.session} · ${statusOf(summary)} · ${figures} · ${printableLine(summary.title)}`;
-  const line = look.columns === undefined ? text : clipWidth(text, look.columns);
-  yield statusOf(summary) === 'running' ? look.paint('cyan', line) : line;
-  const last = children.at(-1);
-  for (const child of children) {
-    const isLast = child === last;
-    yield* treeText(child, look, `${below}${isLast ? '└─ ' : '├─ '}`, `${below}${isLast ? '   ' : '│  '}`);
-  }
+export function treeText(watch: SessionWatch, { columns, paint }: TreeTextLook): string[] {
+  const { root } = watch.tree;
+  const top = watch.summary(root.session);
+  const look: TreeLook = {
+    columns,
+    paint,
+    rows: Number.POSITIVE_INFINITY,
+    now: Date.now(),
+    top: topName(top ?? root),
+    title: (session) => watch.summary(session)?.title,
+    signs: false,
+  };
+  return treeLines(root, look);
 }
