@@ -23,7 +23,7 @@ export type {
   UserMessage,
 } from './core/messages.ts';
 export type { Price, Usage } from './core/usage.ts';
-export type { Approval, ApprovalRequest } from './middleware/permissions.ts';
+export type { Approval, ApprovalRequest } from './middleware/approvals.ts';
 export type {
   GenerateOptions,
   ModelClient,

@@ -19,8 +19,17 @@ const CAPS: Readonly<Record<string, number>> = {
   'body-changed': 120,
   'body-clipped': 140,
   'child-runtime': 190,
+  'child-scratch': 65,
   'call-cut-off': 140,
   clipped: 130,
+  compacted: 170,
+  'compacted-children': 80,
+  'compacted-part': 110,
+  'compacted-result': 80,
+  'compacted-skills': 70,
+  'compacted-steps': 120,
+  compaction: 500,
+  'compaction-record': 70,
   'continue-or-fork': 140,
   'depth-limit': 120,
   'empty-body': 100,
@@ -43,7 +52,15 @@ const CAPS: Readonly<Record<string, number>> = {
   'no-task': 150,
   'not-allowed': 160,
   'nudge-empty': 130,
-  problems: 4400,
+  'output-long': 45,
+  'output-no-json': 30,
+  'output-repair': 170,
+  'output-schema': 140,
+  'output-several': 60,
+  preload: 50,
+  'preload-left-out': 120,
+  'preload-unknown': 110,
+  problems: 6400,
   'project-instructions': 70,
   'read-subagent-skill': 130,
   'reference-busy': 110,
@@ -54,6 +71,7 @@ const CAPS: Readonly<Record<string, number>> = {
   'required-injected': 180,
   'required-nudge': 220,
   'required-unresolved': 140,
+  restate: 140,
   'result-more': 120,
   'result-unknown': 140,
   'search-any-word': 70,
@@ -77,6 +95,7 @@ const CAPS: Readonly<Record<string, number>> = {
   'subagent-result': 240,
   'subagent-why': 30,
   system: 600,
+  'tools/apply_diff': 150,
   'tools/edit_file': 100,
   'tools/grep': 210,
   'tools/install_skill': 120,
@@ -91,6 +110,17 @@ const CAPS: Readonly<Record<string, number>> = {
   'tools/web_fetch': 60,
   'tools/write_file': 30,
   'unknown-tool': 80,
+  'worktree-applied': 70,
+  'worktree-changes': 90,
+  'worktree-clipped': 110,
+  'worktree-closed': 80,
+  'worktree-discarded': 45,
+  'worktree-how': 140,
+  'worktree-how-person': 110,
+  'worktree-nothing': 60,
+  'worktree-renewed': 190,
+  'worktree-unchanged': 45,
+  'worktree-unknown': 60,
 };
 
 const folder = join(packageRoot, 'prompts');
@@ -163,7 +193,12 @@ describe('texts for models', () => {
 
   it('hold a problem for every name that a tool asks for, each asked for, and one for each system error', () => {
     const held = [...textOf('problems').matchAll(/^@([\w-]+): \S/gm)].map(([, key]) => key);
-    const tools = sources.filter(({ file }) => file.startsWith('tools'));
+    const tools = sources.filter(
+      ({ file }) =>
+        file.startsWith('tools') ||
+        file.startsWith(join('subagents', 'worktree')) ||
+        file === join('subagents', 'isolation.ts'),
+    );
     const code = tools.map((source) => source.code).join('\n');
     const asked = [...code.matchAll(/\bproblem\((?:verb === 'read' \? )?'([\w-]+)'(?: : '([\w-]+)')?/g)].flatMap(
       ([, first, second]) => [first, second].filter((name) => name !== undefined),

@@ -1,4 +1,6 @@
+import type { HookSettings } from '../middleware/hooks/settings.ts';
 import type { ProviderSettings } from '../models/contract.ts';
+import type { McpServerSettings } from '../tools/mcp/settings.ts';
 
 /**
  * The resolved configuration. Names are those of `reasonix.toml`; absent means unset. Durations are
@@ -17,6 +19,9 @@ export interface Config {
   permissions: PermissionsConfig;
   sandbox: SandboxConfig;
   store: StoreConfig;
+  /** In order of precedence, as `providers`. */
+  mcp: McpServerSettings[];
+  hooks: HookSettings[];
 }
 
 export interface AgentConfig {
@@ -24,6 +29,8 @@ export interface AgentConfig {
   max_concurrent: number;
   max_spawns: number;
   child_max_steps: number;
+  background: boolean;
+  background_at_end: 'wait' | 'cancel';
   /** These four limit a turn of the root session. */
   max_steps?: number | undefined;
   max_tokens?: number | undefined;
@@ -68,9 +75,12 @@ export interface SkillsConfig {
 }
 
 export interface ToolsConfig {
+  mcp_wait: number;
+  search_above: number;
   /** Absent: all of them. */
   enabled?: string[] | undefined;
   shell_timeout: number;
+  keep_env: string[];
   output_limit: number;
   web_fetch: { allow_private: boolean; max_bytes: number; timeout: number };
 }

@@ -45,6 +45,13 @@ export const KEYS = {
   'agent.max_concurrent': { type: 'integer', default: 6, min: 1, max: 1000, doc: 'Sub-agents running at once.' },
   'agent.max_spawns': { type: 'integer', default: 64, min: 0, doc: 'Sub-agents a root turn may start, all levels.' },
   'agent.child_max_steps': { type: 'integer', default: 50, min: 1, doc: "Model calls of a sub-agent's turn." },
+  'agent.background': { type: 'boolean', default: true, doc: 'Offer sub-agents that run beside the turn.' },
+  'agent.background_at_end': {
+    type: 'string',
+    default: 'wait',
+    choices: ['wait', 'cancel'],
+    doc: 'When the model is done: wait for sub-agents that still run, or cancel them.',
+  },
   'agent.max_steps': { type: 'integer', min: 1, doc: 'Model calls of a root turn; unset: no limit.' },
   'agent.max_tokens': { type: 'integer', min: 1, doc: 'Tokens of a root turn and its sub-agents; unset: no limit.' },
   'agent.max_cost': { type: 'number', min: 0, doc: 'Cost of a root turn and its sub-agents; unset: no limit.' },
@@ -178,11 +185,28 @@ export const KEYS = {
 
   'tools.enabled': { type: 'list', doc: 'Tools that sessions get; unset: all of them.' },
   'tools.shell_timeout': { type: 'duration', default: 2 * MINUTE, min: 1, doc: 'Time of one shell command.' },
+  'tools.keep_env': {
+    type: 'list',
+    default: [],
+    doc: 'Environment variables that commands get although they look like secrets.',
+  },
   'tools.output_limit': {
     type: 'bytes',
     default: 32_768,
     min: 1024,
     doc: 'Size a tool result is clipped to; read_result gives the rest.',
+  },
+  'tools.mcp_wait': {
+    type: 'duration',
+    default: 5_000,
+    min: 0,
+    doc: 'Time that a new session waits for MCP servers; later tools are announced.',
+  },
+  'tools.search_above': {
+    type: 'bytes',
+    default: 24_576,
+    min: 0,
+    doc: 'Size of MCP tool definitions above which search_tools stands for them.',
   },
   'tools.web_fetch.allow_private': {
     type: 'boolean',
@@ -225,6 +249,31 @@ export const KEYS = {
     default: [],
     doc: 'Files and folders that tools may not read; those of all tiers add up.',
   },
+
+  'mcp.*.command': { type: 'string', doc: 'Program that speaks MCP on its standard input and output.' },
+  'mcp.*.args': { type: 'list', doc: 'Its arguments.' },
+  'mcp.*.env.*': { type: 'string', secret: true, doc: 'Variable of its environment; ${NAME} stands for one of yours.' },
+  'mcp.*.pass_env': {
+    type: 'list',
+    doc: 'Variables of your environment that it gets although they look like secrets.',
+  },
+  'mcp.*.cwd': { type: 'path', doc: 'Folder it starts in; unset: the working folder.' },
+  'mcp.*.url': { type: 'string', format: 'url', doc: 'Address of a server that speaks streamable HTTP.' },
+  'mcp.*.headers.*': { type: 'string', secret: true, doc: 'HTTP header; ${NAME} stands for a variable of yours.' },
+  'mcp.*.enabled': { type: 'boolean', doc: 'false leaves the server out; unset: true.' },
+  'mcp.*.tools': { type: 'list', doc: 'Its tools that are used, with * and ?; unset: all.' },
+  'mcp.*.exclude_tools': { type: 'list', doc: 'Its tools that are left out, with * and ?.' },
+  'mcp.*.skills': { type: 'list', doc: 'Only sub-agents of these skills get its tools; unset: every session.' },
+  'mcp.*.start_timeout': { type: 'duration', min: 1, doc: 'Time to start; unset: 30 s.' },
+  'mcp.*.call_timeout': { type: 'duration', min: 1, doc: 'Time of one call; unset: 2 min.' },
+
+  'hooks.*.on': {
+    type: 'list',
+    doc: 'When it runs: session_start, session_end, before_model, before_tool, after_tool, turn_end, subagent_start, subagent_end, skill_loaded, compaction.',
+  },
+  'hooks.*.command': { type: 'string', doc: 'Shell command; it reads JSON, and exit code 2 blocks with what it says.' },
+  'hooks.*.match': { type: 'list', doc: 'Tools or skills it is for, with * and ?; unset: all.' },
+  'hooks.*.timeout': { type: 'duration', min: 1, doc: 'Time it may take; unset: 60 s.' },
 
   'store.path': { type: 'path', doc: 'File that sessions are kept in; unset: in $REASONIX_HOME.' },
   'store.url': { type: 'string', doc: 'Postgres that sessions are kept in: postgres://user@host/database.' },

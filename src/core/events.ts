@@ -37,6 +37,8 @@ const limitHit = z.object({
   setBy: z.string(),
 });
 
+const narrowed = z.object({ grants: z.array(z.array(z.string())), deny: z.array(z.string()), readOnly: z.boolean() });
+
 const sessionStarted = z.object({
   type: z.literal('session.started'),
   session: z.string(),
@@ -56,9 +58,7 @@ const sessionStarted = z.object({
   /** The child's answer must be JSON of this schema. */
   outputSchema: z.record(z.string(), z.unknown()).optional(),
   /** What the skills above and this one leave: every list of `grants` must allow a call, none of `deny` may match. */
-  permissions: z
-    .object({ grants: z.array(z.array(z.string())), deny: z.array(z.string()), readOnly: z.boolean() })
-    .optional(),
+  permissions: narrowed.optional(),
   /** Required skills of this session, on top of those that files and configuration name. */
   required: z.array(z.string()).optional(),
 });
@@ -69,6 +69,8 @@ const userMessage = z.object({
   content: z.string(),
   /** For a task, a continuation or a message out of the inbox: the call that sent it. */
   from: caller.optional(),
+  /** What a caller that may do less than the session lets it do in this turn. */
+  permissions: narrowed.optional(),
   /** For the notice that brings the result of a background child: its reference. */
   child: z.string().optional(),
   /** For the notice that asks for a summing-up: the limit that was reached. */
@@ -141,6 +143,13 @@ const skillsChanged = z.object({
   removed: z.array(z.string()),
   changed: z.array(z.string()),
   fingerprint: z.string(),
+});
+
+/** Tools of MCP servers that came or went after the session's were frozen; a notice told the model. */
+const toolsChanged = z.object({
+  type: z.literal('tools.changed'),
+  added: z.array(z.string()),
+  removed: z.array(z.string()),
 });
 
 const contextCompacted = z.object({
@@ -259,6 +268,7 @@ export const eventSchema = z.discriminatedUnion('type', [
   requiredNudged,
   skillSwitched,
   skillsChanged,
+  toolsChanged,
   contextCompacted,
   turnEnded,
   childUsage,

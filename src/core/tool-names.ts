@@ -6,6 +6,12 @@ export const BUILTIN_TOOL_NAMES = [
   'install_skill',
   'read_result',
   'list_subagents',
+  'wait_subagents',
+  'cancel_subagent',
+  'send_to_subagent',
+  'apply_diff',
+  'search_tools',
+  'call_tool',
   'read_file',
   'list_files',
   'grep',
@@ -29,7 +35,7 @@ const FOREIGN: Partial<Record<BuiltinToolName, string>> = {
   grep: 'Search GrepSearch SearchFile search_files SearchFileContent search_file_content codebase_search semantic_search rg ripgrep search_code text_search',
   write_file: 'Write WriteFile write_to_file create_file create file_write fs_write save_file',
   edit_file:
-    'Edit MultiEdit StrReplace str_replace_editor str_replace_based_edit_tool search_replace replace replace_in_file replace_file_content replace_string_in_file multi_replace_string_in_file insert_edit_into_file apply_patch patch apply_diff text_editor NotebookEdit edit_files update_file',
+    'Edit MultiEdit StrReplace str_replace_editor str_replace_based_edit_tool search_replace replace replace_in_file replace_file_content replace_string_in_file multi_replace_string_in_file insert_edit_into_file apply_patch patch text_editor NotebookEdit edit_files update_file',
   shell:
     'Bash sh zsh exec exec_command execute_command execute execute_bash terminal run_terminal_cmd run_terminal_command run_in_terminal run_command run_shell_command RunShell local_shell container_exec unified_exec command PowerShell cmd shell_command',
   web_fetch: 'WebFetch Fetch fetch_url http_get read_url read_url_content fetch_webpage url_fetch webfetch browse curl',

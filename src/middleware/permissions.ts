@@ -1,22 +1,8 @@
-import type { EventOf } from '../core/events.ts';
 import { prompt } from '../core/prompts.ts';
 import { allows, denies, parseToolRules, type ToolRule } from '../core/tool-rules.ts';
 import { defineMiddleware, type Middleware, type ToolRun } from '../session/middleware.ts';
-
-/** A call that needs somebody's word. */
-export interface ApprovalRequest {
-  /** The session that asks, and the skill it runs, so that a person sees which child it is. */
-  session: string;
-  skill: string | undefined;
-  tool: string;
-  /** The path, command or address. */
-  subject: string;
-  input: unknown;
-  signal: AbortSignal;
-}
-
-/** `always` also allows the same tool and subject for the rest of the process. */
-export type Approval = 'once' | 'always' | 'no';
+import { type Narrowed, narrowedBy } from '../session/narrowed.ts';
+import { type Approval, type ApprovalRequest, Approvals } from './approvals.ts';
 
 export interface PermissionOptions {
   /** What happens to a write that no rule names. Default `ask`. */
@@ -24,14 +10,17 @@ export interface PermissionOptions {
   allow?: readonly string[] | undefined;
   ask?: readonly string[] | undefined;
   deny?: readonly string[] | undefined;
-  /** Absent where nobody can be asked; then what would be asked is refused. */
+  /**
+   * Absent where nobody can be asked; then what would be asked is refused. Asked one question after the
+   * other, however many children want something; never for a call that was stopped meanwhile.
+   */
   approve?: ((request: ApprovalRequest) => Promise<Approval>) | undefined;
+  /** The skills above a session, for `ApprovalRequest.path`. */
+  pathOf?: ((session: string) => readonly string[]) | undefined;
 }
 
 /** Why a write was refused that somebody might have allowed. */
 export const NOBODY_TO_ASK = 'it needs approval and nobody can be asked here';
-
-type Narrowed = NonNullable<EventOf<'session.started'>['permissions']>;
 
 interface NarrowedRules {
   deny: readonly ToolRule[];
@@ -62,15 +51,14 @@ export function permissions(options: PermissionOptions): Middleware {
     ask: parseToolRules(options.ask ?? []).rules,
     deny: parseToolRules(options.deny ?? []).rules,
   };
-  const approved = new Set<string>();
+  const approvals = new Approvals(options.pathOf ?? (() => []));
 
   function decide(run: ToolRun): Decision {
     const { tool, input, turn } = run;
     const subject = tool.subject(input);
     const matches = (list: readonly ToolRule[]) => allows(list, tool.name, subject);
     if (denies(rules.deny, tool.name, subject)) return { kind: 'refuse', why: 'a deny rule forbids it' };
-    const narrowed = turn.thread.started?.permissions;
-    if (narrowed) {
+    for (const narrowed of narrowedBy(turn.thread)) {
       const { deny, grants } = rulesOf(narrowed);
       if (narrowed.readOnly && tool.effects === 'write') return { kind: 'refuse', why: 'this session is read-only' };
       if (denies(deny, tool.name, subject)) return { kind: 'refuse', why: 'the skill disallows it' };
@@ -79,6 +67,7 @@ export function permissions(options: PermissionOptions): Middleware {
     }
     // A part of a compound command is enough to ask, as it is to refuse.
     if (denies(rules.ask, tool.name, subject)) return { kind: 'ask' };
+    if (options.mode !== 'deny' && tool.staysInScratch?.(input, run.context)) return { kind: 'run' };
     if (tool.effects !== 'write' || matches(rules.allow) || options.mode === 'allow') return { kind: 'run' };
     if (options.mode === 'deny') return { kind: 'refuse', why: 'writes are switched off' };
     return { kind: 'ask' };
@@ -87,7 +76,7 @@ export function permissions(options: PermissionOptions): Middleware {
   return defineMiddleware({
     name: 'permissions',
     async aroundTool(run, next) {
-      const { tool, input, turn } = run;
+      const { tool, input } = run;
       const subject = tool.subject(input);
       const refuse = (why: string) => ({
         content: prompt('not-allowed', { tool: tool.name, subject: subject === '' ? '' : `(${subject})`, why }),
@@ -95,14 +84,9 @@ export function permissions(options: PermissionOptions): Middleware {
       });
       const decision = decide(run);
       if (decision.kind === 'refuse') return refuse(decision.why);
-      const key = `${tool.name}\n${subject}`;
-      if (decision.kind === 'ask' && !approved.has(key)) {
+      if (decision.kind === 'ask') {
         if (!options.approve) return refuse(NOBODY_TO_ASK);
-        const { session, skill } = turn.info;
-        const request = { session, skill: skill?.name, tool: tool.name, subject, input, signal: turn.signal };
-        const approval = await options.approve(request);
-        if (approval === 'no') return refuse('the user said no');
-        if (approval === 'always') approved.add(key);
+        if (!(await approvals.allow(run, subject, options.approve))) return refuse('the user said no');
       }
       return next(run);
     },

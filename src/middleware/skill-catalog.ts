@@ -12,6 +12,8 @@ export interface SkillListing {
   /** Which skills are listed in this session, by filters and required skills. */
   listed(library: SkillLibrary, setup: SessionSetup): Promise<ListResult>;
   style: ListOptions['style'];
+  /** New sessions can run children beside their turns. */
+  background: boolean;
   /** Most bytes of catalog lines. */
   maxBytes: number;
   /** Folder that may be emptied at any time. */
@@ -32,21 +34,23 @@ export function skillCatalog(options: SkillListing): Middleware {
 
 /** Adds the tools that reach skills; none when there are no skills at all. */
 export async function addSkillTools(setup: SessionSetup, options: SkillListing, lazy: boolean): Promise<void> {
-  const { service, style, maxBytes } = options;
+  const { service, style, maxBytes, background } = options;
   const library = await options.library(setup.cwd);
   if (library.skills.length === 0) return;
   const tools = skillTools(service);
   if (!setup.isNew) {
-    for (const tool of [tools.run(''), tools.search]) setup.addTool(tool);
+    for (const tool of [tools.run('', background), ...tools.background, tools.search, tools.applyDiff])
+      setup.addTool(tool);
   } else {
     const { listed, required } = await options.listed(library, setup);
     const folders = library.roots
       .filter((root) => root.status === 'ok' && root.scope !== 'builtin')
       .map((root) => root.path);
     const catalog = describeSkills({ skills: library.skills, listed, required, lazy, style, maxBytes, folders });
-    setup.addTool(tools.run(catalog.text));
+    setup.addTool(tools.run(catalog.text, background));
     if (lazy || catalog.isPartial) setup.addTool(tools.search);
+    if (library.skills.some(({ isolation }) => isolation === 'worktree')) setup.addTool(tools.applyDiff);
     if (setup.kind === 'root') await rememberSkills(setup, library, options.cache);
   }
-  for (const tool of tools.others) setup.addTool(tool);
+  for (const tool of [...tools.others, ...(background ? tools.background : [])]) setup.addTool(tool);
 }

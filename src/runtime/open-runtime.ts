@@ -8,22 +8,25 @@ import { inProcessSlots } from '../engines/in-process.ts';
 import type { Models } from '../models/contract.ts';
 import { detectProvider } from '../models/detect.ts';
 import { createModels, modelsOf } from '../models/models.ts';
+import { maskKeys } from '../models/secrets.ts';
 import type { Observation, SessionHost } from '../session/host.ts';
 import { LeaseKeeper } from '../session/lease-keeper.ts';
 import { openLibrary } from '../skills/library.ts';
-import { readableFolders } from '../skills/readable-folders.ts';
 import type { SkillLibrary } from '../skills/types.ts';
 import { recordUse } from '../skills/usage.ts';
 import type { SessionStore } from '../store/contract.ts';
 import { processOwner } from '../store/owner.ts';
 import { Admission } from '../subagents/admission.ts';
+import { type BackgroundOptions, backgroundHost } from '../subagents/background.ts';
+import { BackgroundTools } from '../subagents/background-tools.ts';
 import { Dispatcher } from '../subagents/dispatcher.ts';
-import type { LiveSession } from '../subagents/live.ts';
+import { Isolation } from '../subagents/isolation.ts';
+import { type LiveSession, skillPath } from '../subagents/live.ts';
+import { scratchFolder } from '../subagents/own-folders.ts';
+import { boundedResultText } from '../subagents/result-text.ts';
 import { SubagentRunner } from '../subagents/runner.ts';
-import type { Tool } from '../tools/define-tool.ts';
-import { memo } from '../tools/memo.ts';
-import { workspaceTools } from '../tools/workspace-tools.ts';
 import { configuredCompactor } from './compactor.ts';
+import { folderTools, keyVariables } from './folder-tools.ts';
 import { fullResultLookup } from './full-result.ts';
 import { rootLimits, setByConfig } from './limits.ts';
 import { insertMiddleware, shippedMiddleware } from './middleware-order.ts';
@@ -31,6 +34,7 @@ import { chooseChildModel } from './model-choice.ts';
 import { Observers } from './observers.ts';
 import { openConfiguredStore } from './open-store.ts';
 import type { RuntimeOptions } from './options.ts';
+import { outsideCommands } from './outside-commands.ts';
 import { cacheFolder, installRoot, libraryOptions } from './places.ts';
 import { listedSkills, renderRequired, requiredSet } from './required-set.ts';
 import { ruleProblems } from './rule-problems.ts';
@@ -88,49 +92,51 @@ async function wire(options: RuntimeOptions, loaded: LoadedConfig, parts: Parts)
     libraries.set(from, opened);
     return opened;
   };
-  // Tools hold no state of a session: all sessions of a folder share them.
-  const tools = memo((cwd: string): readonly Tool[] => {
-    const web = config.tools.web_fetch;
-    const builtIn = workspaceTools({
-      cwd,
-      home: folders.home,
-      // Asked anew each time: a resumed session has not opened its library yet, and skills are installed meanwhile.
-      readable: async () => readableFolders(await library(cwd)),
-      allowWrite: config.sandbox.allow_write,
-      forbidRead: config.sandbox.forbid_read,
-      shell: { timeout: config.tools.shell_timeout / 1000 },
-      web: { allowPrivate: web.allow_private, maxBytes: web.max_bytes, timeout: web.timeout },
-    });
-    const all = [...builtIn, ...(options.tools ?? [])];
-    const { enabled } = config.tools;
-    return enabled ? all.filter((tool) => enabled.includes(tool.name)) : all;
-  });
+  const leases = new LeaseKeeper(store, processOwner());
+  const { reasonixHome } = folders;
+  const isolation = new Isolation({ store, leases, reasonixHome, closed: (cwd) => void libraries.delete(cwd) });
+  const tools = folderTools({ config, folders, isolation, library, more: options.tools ?? [] });
   const required: Wiring['required'] = async (info) => requiredSet(config, folders, info, await library(info.cwd));
   const host: SessionHost & { chain: SessionHost['chain'] } = {
     store,
-    leases: new LeaseKeeper(store, processOwner()),
+    leases,
     chain: [],
     resolveModel: (provider, model) => models.resolve(`${provider}/${model}`),
     observe: (observation: Observation) => observers.emit(observation),
+    scratch: ({ kind, session }) => (kind === 'child' ? scratchFolder(reasonixHome, session) : undefined),
   };
+  const admission = new Admission(inProcessSlots(options.maxConcurrent ?? config.agent.max_concurrent));
+  const secrets = secretsOf(options.env ?? process.env, keyVariables(config));
   const runner = new SubagentRunner({
     host,
     live,
-    admission: new Admission(inProcessSlots(options.maxConcurrent ?? config.agent.max_concurrent)),
+    admission,
     tools,
+    isolation,
+    hasScratch: true,
     chooseModel: (skill, parent) => chooseChildModel(models, config.agent, skill, parent, onProblem),
     childSteps: { limit: config.agent.child_max_steps, setBy: setByConfig(loaded, 'agent.child_max_steps') },
   });
+  // A result that does not come as the result of a call passes neither redaction nor clipping.
+  const text: BackgroundOptions['text'] = (result, share = 1) =>
+    maskKeys(boundedResultText(result, config.tools.output_limit * share), secrets);
+  const atEnd = config.agent.background_at_end;
+  Object.assign(host, { background: backgroundHost({ live, runner, admission, atEnd, text }) });
   const service = new Dispatcher({
     store,
     live,
     runner,
+    isolation,
     library,
     installRoot: (scope, cwd) => installRoot(scope, cwd, folders.reasonixHome),
     recordUse: (skill, session) => recordUse(folders.reasonixHome, skill, session),
     installed: options.installed,
+    background: config.agent.background,
+    backgroundTools: new BackgroundTools({ store, text }),
   });
   const { lazy, list, required: requiredConfig } = config.skills;
+  const outside = outsideCommands({ options, loaded, onProblem });
+  if (outside.hooks) observers.observe(outside.hooks.observe);
   const { allow, ask, deny } = config.permissions;
   const rules = {
     'permissions.allow': allow,
@@ -142,12 +148,15 @@ async function wire(options: RuntimeOptions, loaded: LoadedConfig, parts: Parts)
   for (const problem of ruleProblems(rules, ownTools)) onProblem(problem);
   const compactor = configuredCompactor(config.agent, { models, store, onProblem });
   const chain = shippedMiddleware({
-    secrets: secretsOf(options.env ?? process.env),
+    secrets,
+    mcp: outside.mcp,
+    hooks: outside.hooks?.middleware,
     permissions: {
       ...config.permissions,
       allow: [...allow, ...(options.allow ?? [])],
       mode: options.yes ? 'allow' : config.permissions.mode,
       approve: options.approve,
+      pathOf: (session) => skillPath(live, session),
     },
     compactor,
     lazy,
@@ -156,6 +165,7 @@ async function wire(options: RuntimeOptions, loaded: LoadedConfig, parts: Parts)
       library,
       listed: async (opened, setup) => listedSkills(config, folders, opened, (await required(setup)).names),
       style: list.style,
+      background: config.agent.background,
       maxBytes: list.max_bytes,
       cache: cacheFolder(folders.reasonixHome),
     },
@@ -169,7 +179,7 @@ async function wire(options: RuntimeOptions, loaded: LoadedConfig, parts: Parts)
           inSystemPrompt: requiredConfig.in_system_prompt,
         }
       : undefined,
-    clipping: { limit: config.tools.output_limit, lookup: fullResultLookup(store) },
+    clipping: { limit: config.tools.output_limit, lookup: fullResultLookup(store, isolation) },
   });
   const withUsers = (options.middleware ?? []).reduce(
     (sofar, entry) =>
@@ -188,20 +198,23 @@ async function wire(options: RuntimeOptions, loaded: LoadedConfig, parts: Parts)
     model: typeof options.model === 'string' ? options.model : undefined,
     systemPrompt: await systemPromptOf(config.agent.system_prompt_file),
     tools,
+    isolation,
     library,
     required,
     recordUse: (skill, session) => recordUse(folders.reasonixHome, skill, session),
     subscribe: (session, listener) => observers.subscribe(session, listener),
     observe: (listener) => observers.observe(listener),
     close: async () => {
+      await outside.close();
       if (!options.store) await store.close();
     },
   };
 }
 
 /** Values of variables that look like keys. A short one would be masked in ordinary text. */
-function secretsOf(env: Readonly<Record<string, string | undefined>>): string[] {
-  const values = Object.entries(env).flatMap(([name, value]) => (value && isSecretName(name) ? [value] : []));
+function secretsOf(env: Readonly<Record<string, string | undefined>>, keys: readonly string[]): string[] {
+  const isSecret = (name: string): boolean => keys.includes(name) || isSecretName(name);
+  const values = Object.entries(env).flatMap(([name, value]) => (value && isSecret(name) ? [value] : []));
   return values.filter((value) => value.length >= 8);
 }
 

@@ -1,5 +1,5 @@
 import type { Limits, SetBy } from '../core/budget.ts';
-import type { Approval, ApprovalRequest } from '../middleware/permissions.ts';
+import type { Approval, ApprovalRequest } from '../middleware/approvals.ts';
 import type { ModelClient, Models } from '../models/contract.ts';
 import type { Middleware } from '../session/middleware.ts';
 import type { SessionStore } from '../store/contract.ts';
@@ -23,6 +23,11 @@ export interface RuntimeOptions {
   /** A configuration file read instead of the project's. */
   configFile?: string | undefined;
   profile?: string | undefined;
+  /**
+   * Starts the MCP servers and hooks that the project's own files name without their having been allowed
+   * by `reasonix config trust`. Default false.
+   */
+  trustProject?: boolean | undefined;
   /** Model of new sessions: a name, or a client such as `scriptedModel(…)`. Default: the configuration's. */
   model?: string | ModelClient | undefined;
   /** Replaces the models of the configuration altogether. */

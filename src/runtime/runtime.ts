@@ -13,6 +13,7 @@ import { Session, startOf } from '../session/session.ts';
 import { Thread } from '../session/thread.ts';
 import type { SkillLibrary } from '../skills/types.ts';
 import type { SessionStore } from '../store/contract.ts';
+import type { Applied, Isolation } from '../subagents/isolation.ts';
 import type { LiveSessions } from '../subagents/live.ts';
 import type { Tool } from '../tools/define-tool.ts';
 import type { RootLimits } from './limits.ts';
@@ -36,6 +37,7 @@ export interface Wiring {
   readonly model: string | undefined;
   readonly systemPrompt: string | undefined;
   tools(cwd: string): readonly Tool[];
+  readonly isolation: Isolation;
   library(cwd: string): Promise<SkillLibrary>;
   required(info: SessionInfo): Promise<RequiredSet>;
   recordUse(skill: string, session: string): Promise<void>;
@@ -100,13 +102,23 @@ export class Runtime {
     return new SkillHandle(name, this);
   }
 
+  /**
+   * Takes over what a child with a worktree of its own has changed, into the working folder of its
+   * caller, all of it or nothing; or drops it.
+   * @throws ReasonixError `worktree` for conflicts, or a child without a worktree; `reference_busy` while it runs.
+   */
+  applyChanges(reference: string, options: { discard?: boolean | undefined } = {}): Promise<Applied> {
+    return this.#wiring.isolation.apply(reference, options);
+  }
+
   async close(): Promise<void> {
     await this.#wiring.close();
   }
 
   async #open(id: string, { model }: SessionOptions): Promise<Session> {
-    const { host, store, models, tools } = this.#wiring;
+    const { host, store, models, tools, isolation } = this.#wiring;
     const thread = Thread.fold(id, await store.read(id));
+    await isolation.ready(startOf(thread));
     const session = await Session.open(host, thread, tools(startOf(thread).cwd));
     if (model) session.useModel(await models.resolve(model));
     await session.claim();

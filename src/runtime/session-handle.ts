@@ -7,8 +7,8 @@ import type { TurnInput } from '../session/turn-result.ts';
 import { renderInline } from '../skills/render.ts';
 import { spentIn } from '../subagents/child-budget.ts';
 import type { RunSkillInput } from '../tools/skill-service.ts';
-import { withOwn } from './limits.ts';
 import { type Compacted, type CompactOptions, compactNow } from './compact-now.ts';
+import { withOwn } from './limits.ts';
 import type { SendOptions } from './options.ts';
 import { RunReport, type RunResult } from './run-report.ts';
 import type { Wiring } from './runtime.ts';
@@ -115,14 +115,16 @@ export class SessionHandle {
 
   async #turn(makeInput: () => Promise<TurnInput | undefined>, options: SendOptions): Promise<RunResult> {
     const session = this.#session;
-    const { live } = this.#wiring;
+    const { live, isolation } = this.#wiring;
     const report = new RunReport(session.started, (id) => live.get(id)?.session.started);
     const stop = this.#wiring.subscribe(session.id, (observation) => report.observe(observation));
     try {
       const input = await makeInput();
       const budget = this.#budget(options.limits ?? {});
       live.set(session.id, { session, budget });
+      await isolation.ready(session.info);
       const turn = await session.run(input, { budget, signal: options.signal ?? new AbortController().signal });
+      if (session.info.kind === 'child') await isolation.settle(session.id);
       return report.result(turn, await this.#required());
     } finally {
       live.delete(session.id);

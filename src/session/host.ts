@@ -2,6 +2,7 @@ import type { EventOf, SessionEvent, StoredEvent } from '../core/events.ts';
 import type { ModelDelta, ResolvedModel } from '../models/contract.ts';
 import type { SessionStore } from '../store/contract.ts';
 import type { Tool } from '../tools/define-tool.ts';
+import type { BackgroundHost } from './background.ts';
 import type { LeaseKeeper } from './lease-keeper.ts';
 import type { Middleware, SessionInfo } from './middleware.ts';
 
@@ -18,6 +19,10 @@ export interface SessionHost {
   readonly chain: readonly Middleware[];
   resolveModel(provider: string, model: string): Promise<ResolvedModel>;
   observe(observation: Observation): void;
+  /** The scratch folder of a session, absolute; absent for sessions that have none. */
+  scratch?(info: SessionInfo): string | undefined;
+  /** Absent where sessions have no children beside their turns. */
+  readonly background?: BackgroundHost | undefined;
 }
 
 /** The making of a session, as whoever starts it wants it. */

@@ -35,6 +35,7 @@ export class Session {
   #lease: Lease | undefined;
   #appending: Promise<unknown> = Promise.resolve();
   #running = false;
+  readonly #readers = new Set<() => void>();
   #model: Promise<ResolvedModel> | undefined;
   readonly #lost = new AbortController();
 
@@ -147,16 +148,24 @@ export class Session {
     if (lease) await this.host.leases.release(lease);
   }
 
-  /** Appends in the order of calls; resolves when the events are durable and folded in. */
-  append(events: readonly SessionEvent[]): Promise<void> {
+  /**
+   * Appends in the order of calls; resolves when the events are durable and folded in. A function is
+   * asked once everything before it is folded in, so that it decides on what the thread is then; the
+   * promise is false when it gives nothing.
+   */
+  append(events: readonly SessionEvent[] | (() => readonly SessionEvent[])): Promise<boolean> {
     const appended = this.#appending.then(async () => {
       if (this.fatal) throw this.fatal;
+      const wanted = typeof events === 'function' ? events() : events;
+      if (wanted.length === 0) return false;
       try {
-        const stored = await this.host.store.append(this.id, this.thread.lastSeq, events, this.#lease);
+        const stored = await this.host.store.append(this.id, this.thread.lastSeq, wanted, this.#lease);
         for (const event of stored) {
           this.thread.apply(event);
           this.host.observe({ kind: 'event', session: this.id, event });
         }
+        if (stored.some(({ type }) => type === 'message.received')) for (const tell of this.#readers) tell();
+        return true;
       } catch (error) {
         this.fatal = error;
         throw error;
@@ -164,6 +173,12 @@ export class Session {
     });
     this.#appending = appended.catch(() => {});
     return appended;
+  }
+
+  /** Calls `listener` after each message that arrives in the inbox. Returns the way to stop. */
+  onMessage(listener: () => void): () => void {
+    this.#readers.add(listener);
+    return () => void this.#readers.delete(listener);
   }
 
   /**
@@ -181,15 +196,19 @@ export class Session {
     // A tool or a model may wait for something that holds nothing open: the process must not end under it.
     const awake = setInterval(() => {}, AWAKE_INTERVAL);
     try {
-      await this.claim();
       const { signal } = linked;
+      signal.addEventListener('abort', () => {
+        // Whoever takes the tree over goes on where the log ends: an end must not be written into it.
+        if (ReasonixError.isInstance(signal.reason, 'stale_writer')) this.fatal ??= signal.reason;
+      });
+      await this.claim();
       if (this.thread.turn) {
         const result = await runTurn(this, new Turn(this, { ...options, signal }), true);
         if (!input || result.status === 'cancelled') return result;
       }
       if (!input)
         throw new ReasonixError('usage', `session ${this.id} has no unfinished turn`, { hint: 'give it a task' });
-      await this.#begin(input);
+      await this.begin(input);
       return await runTurn(this, new Turn(this, { ...options, signal }), false);
     } finally {
       this.#running = false;
@@ -205,13 +224,17 @@ export class Session {
     if (!this.thread.turn) return;
     await this.claim();
     const closed = closingResults(this.thread, prompt('interrupted-call'));
+    const delivered = (await this.host.background?.close(this, reason)) ?? [];
     const answer = this.thread.turn.lastText;
-    await this.append([...closed, { type: 'turn.ended', status: 'cancelled', answer, reason }]);
+    await this.append([...closed, ...delivered, { type: 'turn.ended', status: 'cancelled', answer, reason }]);
   }
 
-  async #begin(input: TurnInput): Promise<void> {
-    const { origin, content, from, hostCall, events = [] } = input;
-    const begun: SessionEvent[] = [...events, { type: 'user.message', origin, content: wellFormed(content), from }];
+  /** Logs the message of a turn that `run` without input carries out then, in this process or another. */
+  async begin(input: TurnInput): Promise<void> {
+    await this.claim();
+    const { origin, content, from, permissions, hostCall, events = [] } = input;
+    const message = { type: 'user.message' as const, origin, content: wellFormed(content), from, permissions };
+    const begun: SessionEvent[] = [...events, message];
     if (hostCall) {
       begun.push({
         type: 'assistant.message',

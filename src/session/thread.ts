@@ -32,6 +32,8 @@ export interface OpenTurn {
   /** Sequence number of the message that began it. */
   seq: number;
   from: { session: string; call: string } | undefined;
+  /** What the caller lets the session do in this turn, on top of what was frozen with it. */
+  permissions: EventOf<'user.message'>['permissions'];
   /** False while there is nothing after the message but messages in the inbox. */
   hasBegun: boolean;
   steps: number;
@@ -90,6 +92,8 @@ export class Thread {
   /** Nudges for required skills. */
   requiredNudges = 0;
   readonly skillChanges: EventOf<'skills.changed'>[] = [];
+  /** Tools that came (true) or went (false) after those of the session were frozen, as the model was told. */
+  readonly lateTools = new Map<string, boolean>();
   /** Children in the order of their calls. */
   readonly children: { ref: string; call: string }[] = [];
   /** Background children that are not delivered yet, by reference. */
@@ -148,6 +152,10 @@ export class Thread {
       case 'skills.changed':
         this.skillChanges.push(event);
         break;
+      case 'tools.changed':
+        for (const name of event.added) this.lateTools.set(name, true);
+        for (const name of event.removed) this.lateTools.set(name, false);
+        break;
       case 'context.compacted':
         this.#compact(event);
         break;
@@ -189,6 +197,7 @@ export class Thread {
     this.turn = {
       seq: event.seq,
       from: event.from,
+      permissions: event.permissions,
       hasBegun: false,
       steps: 0,
       usage: noUsage(),

@@ -8,6 +8,8 @@ export interface TurnInput {
   origin: 'user' | 'task' | 'continuation';
   content: string;
   from?: { session: string; call: string } | undefined;
+  /** Holds in this turn on top of what the session was started with. */
+  permissions?: EventOf<'user.message'>['permissions'];
   /** Events logged with the message, such as a skill that it loads. */
   events?: readonly SessionEvent[] | undefined;
   /** A call made by the host instead of the model; its answer is the turn's. */
@@ -19,6 +21,8 @@ export interface TurnResult {
   answer: string;
   reason?: string | undefined;
   limit?: EventOf<'turn.ended'>['limit'];
+  /** The answer is JSON that fits the session's `outputSchema`. */
+  structured?: boolean | undefined;
   /** Model calls of this session in the turn. */
   steps: number;
   /** Own usage, and with that of all children. Costs are undefined when a price is unknown. */
@@ -37,6 +41,7 @@ export function turnResult(end: TurnEnd, turn: OpenTurn | undefined): TurnResult
     answer: end.answer,
     reason: end.reason,
     limit: end.limit,
+    structured: end.structured,
     steps: turn?.steps ?? 0,
     usage: { own, total: addUsage(own, turn?.childUsage ?? noUsage()) },
     cost: { own: turn?.cost, total: addCost(turn?.cost, turn?.childCost) },

@@ -10,7 +10,9 @@ import type { ModelReply } from '../models/contract.ts';
 import { costOfReply } from '../models/prices.ts';
 import type { Tool, ToolContext, ToolEffects, ToolOutcome } from '../tools/define-tool.ts';
 import { boundedImages } from '../tools/images.ts';
-import { composeModel, composeTool, verdictOf } from './chain.ts';
+import type { BackgroundChildren } from './background.ts';
+import { composeModel, composeTool, shapedEnd, verdictOf } from './chain.ts';
+import type { TurnEnd } from './loop.ts';
 import type { NextModel, NextTool, SessionInfo, ToolRun, TurnVerdict, TurnView } from './middleware.ts';
 import { closingResults } from './open-calls.ts';
 import { schedule } from './scheduler.ts';
@@ -42,6 +44,7 @@ export class Turn implements TurnView {
   readonly #linked: LinkedSignal;
   readonly #askChain: NextModel;
   readonly #toolChain: NextTool;
+  readonly #children: BackgroundChildren | undefined;
 
   constructor(session: Session, options: { budget: Budget; signal: AbortSignal }) {
     this.#session = session;
@@ -51,6 +54,7 @@ export class Turn implements TurnView {
     this.#outer = options.signal;
     this.#linked = linkSignals([options.signal], this.budget.remainingTime());
     this.signal = this.#linked.signal;
+    this.#children = session.host.background?.of(session, this.signal);
     const { chain } = session.host;
     this.#askChain = composeModel(chain, (call) =>
       call.model.client.generate(call.request, {
@@ -72,6 +76,7 @@ export class Turn implements TurnView {
   /** One model call, logged before anything it asked for happens. */
   async ask(): Promise<ModelReply> {
     this.#outer.throwIfAborted();
+    await this.#takeIn();
     return this.#log(await this.#askChain(await this.#modelCall('auto', this.signal, false)));
   }
 
@@ -114,15 +119,65 @@ export class Turn implements TurnView {
     return verdictOf(this.#session.host.chain, this);
   }
 
+  /** The end with its answer in the form that the chain gives it. */
+  shaped(end: TurnEnd): Promise<TurnEnd> {
+    return shapedEnd(this.#session.host.chain, this, end);
+  }
+
   /** Gives every call that is still open a result, so that the history stays one a provider takes. */
   async closeCalls(text: string): Promise<void> {
     const results = closingResults(this.thread, text);
     if (results.length > 0) await this.append(results);
   }
 
-  /** Ends the turn's clock. */
-  close(): void {
+  /** Lets children go on that ran beside the turn when it was cut. */
+  launchChildren(): void {
+    this.#children?.launch();
+  }
+
+  /**
+   * Waits for the children that run beside the turn, or ends them where the host says so. True when
+   * something came in that the model has not seen, so that the turn cannot end with what it said last.
+   */
+  async takeInAll(): Promise<boolean> {
+    if (await this.#takeIn()) return true;
+    if (!this.#children || this.thread.background.size === 0) return false;
+    if (this.#session.host.background?.atEnd === 'cancel') {
+      await this.stopChildren(prompt('parent-ended'));
+      return false;
+    }
+    await this.#children.settled(this.signal);
+    return this.#takeIn();
+  }
+
+  /** Ends the children that run beside the turn, and takes in what they have. */
+  async stopChildren(reason: string): Promise<void> {
+    await this.#children?.stop(reason);
+    await this.#takeIn();
+  }
+
+  /** Logs the end of the turn; false, and nothing is logged, when there is a message that its answer does not know. */
+  end(end: TurnEnd): Promise<boolean> {
+    const isAnswered = end.status === 'completed' || end.status === 'no_answer';
+    return this.#session.append(() =>
+      isAnswered && this.thread.inbox.length > 0 ? [] : [{ type: 'turn.ended', ...end }],
+    );
+  }
+
+  /** Ends the turn's clock, and whatever of its children still runs. */
+  async close(): Promise<void> {
+    await this.#children?.halt();
     this.#linked.unlink();
+  }
+
+  /** Messages to the session, then results of children, in one piece: each is in the thread once. */
+  #takeIn(): Promise<boolean> {
+    return this.#session.append(() => {
+      const messages = this.thread.inbox.map(
+        ({ from, content }): SessionEvent => ({ type: 'user.message', origin: 'notice', content, from }),
+      );
+      return [...messages, ...(this.#children?.deliveries() ?? [])];
+    });
   }
 
   /** True when the turn ran out of time of its own, and nobody cancelled it. */
@@ -206,7 +261,14 @@ export class Turn implements TurnView {
 
   async #answer(item: Prepared, recovering: boolean): Promise<void> {
     const outcome = item.kind === 'ready' ? await this.#run(item, recovering) : item.outcome;
-    await this.append([...(outcome.events ?? []), resultOf(item.call, outcome)]);
+    try {
+      await this.append([...(outcome.events ?? []), resultOf(item.call, outcome)]);
+    } catch (error) {
+      // A sibling may wait for a child that will never start now.
+      void this.#children?.halt();
+      throw error;
+    }
+    this.launchChildren();
   }
 
   async #run(item: Extract<Prepared, { kind: 'ready' }>, recovering: boolean): Promise<ToolOutcome> {
@@ -215,6 +277,7 @@ export class Turn implements TurnView {
       session: this.info.session,
       call: call.id,
       cwd: this.info.cwd,
+      scratch: this.#session.host.scratch?.(this.info),
       signal: this.signal,
       recovering,
       progress: (text) =>

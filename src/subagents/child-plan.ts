@@ -3,6 +3,7 @@ import { prompt } from '../core/prompts.ts';
 import { narrowTools, parseToolRules, type ToolRule } from '../core/tool-rules.ts';
 import type { SessionPlan } from '../session/host.ts';
 import type { SessionInfo } from '../session/middleware.ts';
+import { joined, type Narrowed, narrowedBy } from '../session/narrowed.ts';
 import { renderChildPrompt } from '../skills/render.ts';
 import type { Skill, SkillBody } from '../skills/types.ts';
 import type { Tool } from '../tools/define-tool.ts';
@@ -12,7 +13,17 @@ import type { LiveSession } from './live.ts';
 export const NEVER_IN_A_CHILD: readonly string[] = ['install_skill'];
 
 /** Tools that start sessions; a child at the deepest level has none of them. */
-export const SPAWNING_TOOLS: readonly string[] = ['run_skill', 'list_subagents'];
+export const SPAWNING_TOOLS: readonly string[] = [
+  'run_skill',
+  'list_subagents',
+  'wait_subagents',
+  'cancel_subagent',
+  'send_to_subagent',
+  'apply_diff',
+];
+
+/** Tools that can put something into a scratch folder. */
+const SCRATCH_TOOLS = ['write_file', 'edit_file', 'shell'];
 
 /** Tools that every child has: without them it could not read its own results. */
 const ALWAYS: readonly string[] = ['read_result'];
@@ -28,9 +39,11 @@ export interface ChildPlanOptions {
   model: EventOf<'session.started'>['model'];
   /** It may have no children of its own. */
   isDeepest: boolean;
+  /** A folder of its own to work in; without it, its parent's. */
+  worktree?: EventOf<'worktree.started'> | undefined;
+  /** The runtime gives children scratch folders. */
+  hasScratch: boolean;
 }
-
-type Permissions = NonNullable<EventOf<'session.started'>['permissions']>;
 
 /** A child's session: the skill's body as system prompt, its own tools only, nothing of the parent. */
 export async function planChild(options: ChildPlanOptions): Promise<SessionPlan> {
@@ -42,17 +55,21 @@ export async function planChild(options: ChildPlanOptions): Promise<SessionPlan>
     kind: 'child',
     root: above.info.root,
     depth,
-    cwd: above.info.cwd,
+    cwd: options.worktree?.cwd ?? above.info.cwd,
     skill: { name: skill.name, hash: body.hash, path: skill.scope === 'builtin' ? '' : skill.file },
     required: skill.required,
     inherit: skill.inherit,
   };
-  const permissions = narrowPermissions(above.started.permissions, skill);
+  const permissions = narrowPermissions(joined(narrowedBy(above.thread)), skill);
+  const narrow = (names: string[]) => narrowNames(names, tools, permissions, options.isDeepest);
+  const names = narrow(tools.map((tool) => tool.name));
+  const writes = options.hasScratch && SCRATCH_TOOLS.some((name) => names.includes(name));
   return {
     info,
-    system: await systemPrompt(skill, body, task, info.cwd),
+    system: await systemPrompt(skill, body, task, { cwd: info.cwd, writes }),
     tools,
-    narrow: (names) => narrowNames(names, tools, permissions, options.isDeepest),
+    narrow,
+    history: options.worktree && [options.worktree],
     model,
     budget: {
       steps: skill.limits.maxSteps,
@@ -68,17 +85,26 @@ export async function planChild(options: ChildPlanOptions): Promise<SessionPlan>
   };
 }
 
-async function systemPrompt(skill: Skill, body: SkillBody, task: string, cwd: string): Promise<string> {
+async function systemPrompt(
+  skill: Skill,
+  body: SkillBody,
+  task: string,
+  { cwd, writes }: { cwd: string; writes: boolean },
+): Promise<string> {
+  const scratch = writes ? ` ${prompt('child-scratch')}` : '';
   const missing = skill.diagnostics.filter((diagnostic) => diagnostic.code === 'unknown-tool');
   const note =
     missing.length > 0 ? `\n${prompt('missing-tools', { note: missing.map((one) => one.message).join('; ') })}` : '';
-  return `${await renderChildPrompt(skill, body.text, task)}\n\n${prompt('child-runtime', { cwd })}${note}`;
+  const schema = skill.outputSchema
+    ? `\n\n${prompt('output-schema', { schema: JSON.stringify(skill.outputSchema) })}`
+    : '';
+  return `${await renderChildPrompt(skill, body.text, task)}\n\n${prompt('child-runtime', { cwd })}${scratch}${note}${schema}`;
 }
 
 /** The parent's grants and refusals with the skill's own added: they only narrow. */
-function narrowPermissions(above: Permissions | undefined, skill: Skill): Permissions | undefined {
+function narrowPermissions(above: Narrowed | undefined, skill: Skill): Narrowed | undefined {
   const own = skill.allowedTools ? [[...skill.allowedTools.map(ruleText), ...ALWAYS]] : [];
-  const permissions: Permissions = {
+  const permissions: Narrowed = {
     grants: [...(above?.grants ?? []), ...own],
     deny: [...(above?.deny ?? []), ...skill.disallowedTools.map(ruleText)],
     readOnly: (above?.readOnly ?? false) || skill.readOnly,
@@ -90,10 +116,11 @@ function narrowPermissions(above: Permissions | undefined, skill: Skill): Permis
 function narrowNames(
   names: string[],
   tools: readonly Tool[],
-  permissions: Permissions | undefined,
+  permissions: Narrowed | undefined,
   isDeepest: boolean,
 ): string[] {
-  const hasEffects = new Set(tools.filter((tool) => tool.effects === 'write').map((tool) => tool.name));
+  const writing = tools.filter((tool) => tool.effects === 'write').map((tool) => tool.name);
+  const hasEffects = new Set([...writing, 'apply_diff']);
   const possible = names.filter(
     (name) =>
       !NEVER_IN_A_CHILD.includes(name) &&

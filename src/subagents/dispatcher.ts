@@ -10,11 +10,24 @@ import { searchSkills } from '../skills/search.ts';
 import type { Skill, SkillLibrary } from '../skills/types.ts';
 import type { SessionStore } from '../store/contract.ts';
 import type { ToolContext, ToolOutcome } from '../tools/define-tool.ts';
-import type { InstallSkillInput, RunSkillInput, SearchSkillsInput, SkillService } from '../tools/skill-service.ts';
+import type {
+  ApplyDiffInput,
+  CancelSubagentInput,
+  InstallSkillInput,
+  RunSkillInput,
+  SearchSkillsInput,
+  SendToSubagentInput,
+  SkillService,
+  WaitSubagentsInput,
+} from '../tools/skill-service.ts';
+import type { BackgroundTools } from './background-tools.ts';
+import { appliedText } from './changes-text.ts';
+import type { Isolation } from './isolation.ts';
 import { listChildren } from './list-children.ts';
 import type { LiveSession, LiveSessions } from './live.ts';
+import { findReference } from './references.ts';
 import { resultText } from './result-text.ts';
-import { type SubagentRunner, usageEvent } from './runner.ts';
+import { type ChildRequest, type SubagentRunner, usageEvent } from './runner.ts';
 
 /** Called with every skill that `install_skill` has written. */
 export type InstalledHook = (skill: { name: string; path: string; scope: 'project' | 'user' }) => void;
@@ -23,12 +36,16 @@ export interface DispatcherOptions {
   store: SessionStore;
   live: LiveSessions;
   runner: SubagentRunner;
+  isolation: Isolation;
   library(cwd: string): Promise<SkillLibrary>;
   /** Where `install_skill` writes: the folder of skills of each scope. */
   installRoot(scope: 'project' | 'user', cwd: string): string;
   /** Writes the use of a skill into the ledger. */
   recordUse(skill: string, session: string): Promise<void>;
   installed?: InstalledHook | undefined;
+  /** Whether children may run beside their parent's turn; where they may not, it waits for them. */
+  background: boolean;
+  backgroundTools: BackgroundTools;
 }
 
 /** The answer to every way of running a skill: looks the name up, then renders it or starts a child. */
@@ -91,6 +108,30 @@ export class Dispatcher implements SkillService {
     return answering(async () => ({ content: await listChildren(this.#options.store, context.session) }));
   }
 
+  applyDiff({ ref, discard }: ApplyDiffInput, context: ToolContext): Promise<ToolOutcome> {
+    return answering(async () => {
+      const { store, isolation } = this.#options;
+      const { info } = this.#caller(context).session;
+      const { isAncestral } = await findReference(store, ref, info.root);
+      // What a tree that this one was copied from has done is its own to drop.
+      if (isAncestral && discard)
+        throw new ReasonixError('reference_foreign', prompt('reference-foreign', { reference: ref }));
+      return { content: appliedText(await isolation.apply(ref, { discard, folder: info.cwd })) };
+    });
+  }
+
+  waitSubagents(input: WaitSubagentsInput, context: ToolContext): Promise<ToolOutcome> {
+    return answering(() => this.#options.backgroundTools.wait(input, this.#caller(context), context));
+  }
+
+  cancelSubagent(input: CancelSubagentInput, context: ToolContext): Promise<ToolOutcome> {
+    return answering(() => this.#options.backgroundTools.cancel(input, this.#caller(context), context));
+  }
+
+  sendToSubagent(input: SendToSubagentInput, context: ToolContext): Promise<ToolOutcome> {
+    return answering(() => this.#options.backgroundTools.send(input, this.#caller(context), context));
+  }
+
   /** The skill that a name stands for; models copy the tag and the dash of a catalog line along. */
   async #find(name: string, { session }: LiveSession): Promise<Skill> {
     const library = await this.#options.library(session.info.cwd);
@@ -132,6 +173,9 @@ export class Dispatcher implements SkillService {
     const body = await (await this.#options.library(parent.session.info.cwd)).load(skill);
     const { call, signal, recovering } = context;
     const request = { parent, call, skill, body, task, continueFrom, forkFrom, inputsFrom, signal, recovering };
+    if (this.#options.background && input.background && !parent.session.thread.hostCall) {
+      return this.#runBeside(request, parent);
+    }
     const result = await this.#options.runner.run(request);
     await this.#options.recordUse(skill.name, parent.session.id);
     return {
@@ -139,6 +183,24 @@ export class Dispatcher implements SkillService {
       isError: result.turn.status !== 'completed' && result.turn.status !== 'limit',
       child: result.reference,
       events: [usageEvent(call, result), loadedEvent(skill, body.hash)],
+    };
+  }
+
+  /** The child is durable when this returns; it runs once the events are, too. */
+  async #runBeside(request: ChildRequest, { background, session }: LiveSession): Promise<ToolOutcome> {
+    const { call, skill, body } = request;
+    if (!background) throw new Error(`the turn of session ${session.id} has no place for children beside it`);
+    const made = await this.#options.runner.prepare(request);
+    background.add(made, call);
+    await this.#options.recordUse(skill.name, session.id);
+    const { reference: child } = made;
+    return {
+      content: prompt('subagent-started', { reference: child, skill: skill.name }),
+      child,
+      events: [
+        { type: 'subagent.started', call, child, skill: skill.name, background: true },
+        loadedEvent(skill, body.hash),
+      ],
     };
   }
 

@@ -6,9 +6,11 @@ import { join } from 'node:path';
  * sockets below `TMPDIR`, and a socket's path has 107 bytes.
  */
 
+export const scratchRoot = (reasonixHome: string): string => join(reasonixHome, 'scratch');
+
 /** Files of the child alone. It is made when it is first used, and stays until the session is removed. */
 export const scratchFolder = (reasonixHome: string, reference: string): string =>
-  join(reasonixHome, 'scratch', reference);
+  join(scratchRoot(reasonixHome), reference);
 
 export const worktreesFolder = (reasonixHome: string): string => join(reasonixHome, 'worktrees');
 

@@ -1,210 +1,213 @@
 import { Budget } from '../core/budget.ts';
-import { ReasonixError } from '../core/errors.ts';
+import { describeError, ReasonixError } from '../core/errors.ts';
 import type { EventOf } from '../core/events.ts';
-import { newReference } from '../core/ids.ts';
 import { prompt } from '../core/prompts.ts';
-import { forkHistory } from '../session/fork.ts';
-import type { SessionHost } from '../session/host.ts';
-import { Session } from '../session/session.ts';
-import type { OpenTurn } from '../session/thread.ts';
-import { Thread } from '../session/thread.ts';
-import { type TurnInput, type TurnResult, turnResult } from '../session/turn-result.ts';
-import type { Skill, SkillBody } from '../skills/types.ts';
-import type { Tool } from '../tools/define-tool.ts';
-import type { Admission, Admitted } from './admission.ts';
-import { limitsOf, spentIn } from './child-budget.ts';
-import { planChild } from './child-plan.ts';
-import { withInputs } from './inputs.ts';
+import type { Session } from '../session/session.ts';
+import type { OpenTurn, Thread } from '../session/thread.ts';
+import { turnResult } from '../session/turn-result.ts';
+import type { Admission } from './admission.ts';
+import { changesText } from './changes-text.ts';
+import { limitsOf, limitsOfStarted, spentIn } from './child-budget.ts';
+import { type Caller, type EndedChild, endOf, isFrom, readChild } from './child-log.ts';
+import { type ChildRequest, ChildSessions, type ChildSessionsOptions, type ChildStart } from './child-sessions.ts';
 import type { LiveSession, LiveSessions } from './live.ts';
-import { findReference } from './references.ts';
 import type { ChildResult } from './result-text.ts';
+import { stopWithChild } from './stop-with-child.ts';
 
-export interface ChildRequest {
-  parent: LiveSession;
-  /** The tool call that asks: the child is found by it after a crash. */
-  call: string;
-  skill: Skill;
-  body: SkillBody;
-  task: string;
-  continueFrom?: string | undefined;
-  forkFrom?: string | undefined;
-  inputsFrom?: readonly string[] | undefined;
-  signal: AbortSignal;
-  /** The call may have started a child before a crash. */
-  recovering: boolean;
-}
+export type { ChildRequest } from './child-sessions.ts';
 
 /** What the runtime decides for children. */
-export interface RunnerOptions {
-  host: SessionHost;
+export interface RunnerOptions extends ChildSessionsOptions {
   live: LiveSessions;
   admission: Admission;
-  /** Workspace and other tools that a session in this folder can have, before it is narrowed. */
-  tools(cwd: string): readonly Tool[];
-  chooseModel(skill: Skill, parent: EventOf<'session.started'>['model']): Promise<EventOf<'session.started'>['model']>;
   /** Model calls of a child whose skill sets no limit of its own, and who says so. */
   childSteps: { limit: number; setBy: string };
 }
 
+/** A background child that may run: its log is durable, with its task. Or one whose turn ended before a crash. */
+export type MadeChild = { reference: string; live: LiveSession } | { reference: string; ended: EndedChild };
+
 /** Runs children: starts, continues, forks and, after a crash, finds them again. */
 export class SubagentRunner {
   readonly #options: RunnerOptions;
+  readonly #sessions: ChildSessions;
 
   constructor(options: RunnerOptions) {
     this.#options = options;
+    this.#sessions = new ChildSessions(options);
   }
 
   /** @throws ReasonixError when the child cannot start; once it runs, every end is a result. */
   async run(request: ChildRequest): Promise<ChildResult> {
-    const found = request.recovering ? await this.#startedBy(request) : undefined;
-    if (!found) return this.#start(request);
-    if (found.turn) return this.#enter(request, () => this.#open(found), undefined, found.turn);
-    if (isFrom(found.ended?.from, request)) return this.#finished(found, request.parent);
-    // It was made and then cut before its task was logged.
-    const { task, inputsFrom = [], parent, call } = request;
-    const content = await withInputs(this.#options.host.store, task, inputsFrom, parent.session.info.root);
-    const origin = found.messages.length > 0 ? 'continuation' : 'task';
-    return this.#enter(request, () => this.#open(found), {
-      origin,
-      content,
-      from: { session: parent.session.id, call },
-    });
+    const planned = await this.#sessions.plan(request);
+    if ('start' in planned) return this.#enter(request, planned.start);
+    this.#charge(request.parent, planned.ended);
+    return this.#settled(planned.ended.result, request.parent);
   }
 
-  async #start(request: ChildRequest): Promise<ChildResult> {
-    const { parent, call, continueFrom, forkFrom, inputsFrom = [] } = request;
-    const { store } = this.#options.host;
-    const { root } = parent.session.info;
-    const from = { session: parent.session.id, call };
-    const content = await withInputs(store, request.task, inputsFrom, root);
-    if (!continueFrom && !forkFrom) {
-      return this.#enter(request, (budget) => this.#create(request, budget), { origin: 'task', content, from });
-    }
-    const reference = continueFrom ?? forkFrom ?? '';
-    const { thread, isAncestral } = await findReference(store, reference, root);
-    const actual = thread.started?.skill?.name ?? '';
-    if (actual !== request.skill.name) {
-      throw new ReasonixError(
-        'reference_skill',
-        prompt('reference-skill', { reference, actual, wanted: request.skill.name }),
-      );
-    }
-    if (!forkFrom && this.#options.host.leases.holds(reference)) {
-      throw new ReasonixError('reference_busy', prompt('reference-busy', { reference }));
-    }
-    if (forkFrom || isAncestral) {
-      return this.#enter(request, (budget) => this.#create(request, budget, thread), {
-        origin: 'continuation',
-        content,
-        from,
-      });
-    }
-    const edited = thread.started?.skill?.hash !== request.body.hash;
-    const note = edited ? `\n\n${prompt('body-changed', { skill: actual })}` : '';
-    return this.#enter(request, () => this.#reopen(thread), { origin: 'continuation', content: content + note, from });
-  }
-
-  /** The one way in, for every kind of child. */
-  async #enter(
-    request: ChildRequest,
-    make: (budget: Budget) => Promise<Session>,
-    input: TurnInput | undefined,
-    cut?: OpenTurn,
-  ): Promise<ChildResult> {
-    const { parent, skill, signal } = request;
-    const { admission, live } = this.#options;
+  /** Lets a background child in and makes it durable, with its task; `finish` runs it. */
+  async prepare(request: ChildRequest): Promise<MadeChild> {
+    const { parent, skill } = request;
+    const { admission, childSteps } = this.#options;
+    const planned = await this.#sessions.plan(request);
+    if ('ended' in planned) return this.#endedBefore(parent, planned.ended);
+    const { make, input, cut } = planned.start;
     admission.check(parent);
-    const budget = this.#budget(request, cut);
-    const admitted: Admitted = await admission.enter(parent, signal);
+    admission.charge(parent);
+    const budget = budgetOf(parent, limitsOf(skill, childSteps), cut);
+    const session = await make(budget);
+    return this.#made(session, budget, () => (input ? session.begin(input) : session.claim()));
+  }
+
+  /** A background child that was let in before a crash, from its log. */
+  async reopen(parent: LiveSession, reference: string, call: string): Promise<MadeChild> {
+    const { admission, childSteps, host } = this.#options;
+    const caller: Caller = { session: parent.session.id, call };
+    const { thread, ended } = readChild(reference, await host.store.read(reference), caller);
+    if (ended) return this.#endedBefore(parent, ended);
+    const { turn } = thread;
+    if (!turn || !isFrom(turn.from, caller)) {
+      throw new ReasonixError('reference_unknown', prompt('reference-unknown', { reference }));
+    }
+    admission.charge(parent);
+    const limits = limitsOfStarted(thread, childSteps);
+    const session = await this.#sessions.open(thread);
+    return this.#made(session, budgetOf(parent, limits, turn), () => session.claim());
+  }
+
+  /** Runs a background child to its end, in a slot of its own; every end is a result. */
+  async finish(made: MadeChild, signal: AbortSignal): Promise<EndedChild> {
+    const ended = await this.#finish(made, signal);
+    return {
+      ...ended,
+      result: await this.#settled(ended.result, this.#options.live.get(ended.turn?.from?.session ?? '')),
+    };
+  }
+
+  async #finish(made: MadeChild, signal: AbortSignal): Promise<EndedChild> {
+    if ('ended' in made) return made.ended;
+    const { admission, live } = this.#options;
+    const { session, budget } = made.live;
+    try {
+      // Without a slot it has been told to end, and only writes that down.
+      made.live.slot = await admission.enterBeside(signal).catch(() => undefined);
+      await session.run(undefined, { budget, signal });
+      return endOf(session.thread);
+    } catch (error) {
+      stopWithChild(live.get(session.started.parent?.session ?? ''), error);
+      return failedEnd(session.thread, error);
+    } finally {
+      live.delete(made.reference);
+      made.live.slot?.release();
+    }
+  }
+
+  /** Ends a background child that nobody runs, and gives what it has. */
+  async close(parent: Session, reference: string, call: string, reason: string): Promise<EndedChild> {
+    const { store } = this.#options.host;
+    const { thread, ended } = readChild(reference, await store.read(reference), { session: parent.id, call });
+    if (ended) return ended;
+    try {
+      const session = await this.#sessions.open(thread);
+      await session.claim();
+      try {
+        await session.abandonTurn(reason);
+        return endOf(session.thread);
+      } finally {
+        await session.release();
+      }
+    } catch (error) {
+      return failedEnd(thread, error);
+    }
+  }
+
+  /** Lets go of a child that was made and will not run; with a `reason` its turn is ended, too. */
+  async drop(made: MadeChild, reason: string | undefined): Promise<void> {
+    if ('ended' in made) return;
+    const { session } = made.live;
+    this.#options.live.delete(made.reference);
+    try {
+      if (reason !== undefined) await session.abandonTurn(reason);
+    } finally {
+      await session.release();
+    }
+  }
+
+  /** The one way in for children that the parent waits for. */
+  async #enter({ parent, skill, signal }: ChildRequest, { make, input, cut }: ChildStart): Promise<ChildResult> {
+    const { admission, live, childSteps } = this.#options;
+    admission.check(parent);
+    const budget = budgetOf(parent, limitsOf(skill, childSteps), cut);
+    const admitted = await admission.enter(parent, signal);
     try {
       const session = await make(budget);
       live.set(session.id, { session, budget, slot: admitted.slot });
       try {
         const turn = await session.run(input, { budget, signal });
-        return { reference: session.id, skill: skill.name, turn };
+        const result = { reference: session.id, skill: skill.name, turn };
+        return await this.#settled(result, parent);
       } finally {
         live.delete(session.id);
       }
+    } catch (error) {
+      stopWithChild(parent, error);
+      throw error;
     } finally {
       await admitted.leave();
     }
   }
 
-  /** `cut` is the turn that goes on: what it has used counts again, here and above. */
-  #budget({ parent, skill }: ChildRequest, cut: OpenTurn | undefined): Budget {
-    const { limits, setBy } = limitsOf(skill, this.#options.childSteps);
-    return new Budget(limits, { parent: parent.budget, setBy, spent: cut && spentIn(cut) });
+  /** With what a child that has a worktree changed in it. One that was cancelled is not kept waiting for that. */
+  async #settled(result: ChildResult, caller: LiveSession | undefined): Promise<ChildResult> {
+    if (result.turn.status === 'cancelled') return result;
+    const changes = await this.#options.isolation.settle(result.reference);
+    if (!changes) return result;
+    return { ...result, changes: changesText(changes, caller?.session.tool('apply_diff') !== undefined) };
   }
 
-  async #create(request: ChildRequest, budget: Budget, source?: Thread): Promise<Session> {
-    const { parent, call, skill, body, task } = request;
-    const { host } = this.#options;
-    const plan = await planChild({
-      reference: newReference(),
-      parent,
-      call,
-      skill,
-      body,
-      task,
-      tools: this.#options.tools(parent.session.info.cwd),
-      model: await this.#options.chooseModel(skill, parent.session.started.model),
-      isDeepest: budget.depthLeft() === 0,
-    });
-    if (!source) return Session.create(host, plan);
-    const events = await host.store.read(source.session);
-    return Session.create(host, {
-      ...plan,
-      history: forkHistory(source.session, events),
-      forkedFrom: { session: source.session, seq: source.lastSeq },
-    });
-  }
-
-  #open(thread: Thread): Promise<Session> {
-    return Session.open(this.#options.host, thread, this.#options.tools(thread.started?.cwd ?? ''));
-  }
-
-  /** For a continuation: a turn that was cut is closed, since the parent has gone on without it. */
-  async #reopen(thread: Thread): Promise<Session> {
-    const session = await this.#open(thread);
+  async #made(session: Session, budget: Budget, hold: () => Promise<void>): Promise<MadeChild> {
+    const { live } = this.#options;
+    const child: LiveSession = { session, budget };
+    live.set(session.id, child);
     try {
-      await session.claim();
+      await hold();
+      return { reference: session.id, live: child };
     } catch (error) {
-      if (!ReasonixError.isInstance(error, 'session_busy')) throw error;
-      throw new ReasonixError('reference_busy', prompt('reference-busy', { reference: session.id }), { cause: error });
+      live.delete(session.id);
+      await session.release();
+      throw error;
     }
-    await session.abandonTurn('interrupted before it had an answer');
-    return session;
   }
 
-  /** The child that this very call started or continued before a crash. */
-  async #startedBy(request: ChildRequest): Promise<Thread | undefined> {
-    const { parent, call, continueFrom } = request;
-    const { store } = this.#options.host;
-    if (continueFrom) {
-      const events = await store.read(continueFrom);
-      const continued = events.some((event) => event.type === 'user.message' && isFrom(event.from, request));
-      if (continued) return Thread.fold(continueFrom, events);
-    }
-    const { sessions } = await store.list({ parent: { session: parent.session.id, call } }, { limit: 1 });
-    const child = sessions[0]?.session;
-    return child === undefined ? undefined : Thread.fold(child, await store.read(child));
+  #endedBefore(parent: LiveSession, ended: EndedChild): MadeChild {
+    this.#charge(parent, ended);
+    return { reference: ended.result.reference, ended };
   }
 
   /** Its turn ended before the crash, and its parent's log does not say yet what it cost. */
-  #finished(thread: Thread, parent: LiveSession): ChildResult {
-    const { lastTurn, ended, started } = thread;
-    if (!lastTurn) throw new Error(`session ${thread.session} has no ended turn`);
-    const turn: TurnResult = turnResult(lastTurn, ended);
-    if (ended) {
-      const { tokens, cost, spawns } = spentIn(ended);
-      parent.budget.charge({ tokens, cost, spawns: spawns + 1 });
-    }
-    return { reference: thread.session, skill: started?.skill?.name ?? '', turn };
+  #charge(parent: LiveSession, { turn }: EndedChild): void {
+    if (!turn) return;
+    const { tokens, cost, spawns } = spentIn(turn);
+    parent.budget.charge({ tokens, cost, spawns: spawns + 1 });
   }
 }
 
-const isFrom = (from: { session: string; call: string } | undefined, { parent, call }: ChildRequest): boolean =>
-  from?.session === parent.session.id && from.call === call;
+/** `cut` is the turn that goes on: what it has used counts again, here and above. */
+function budgetOf(
+  parent: LiveSession,
+  { limits, setBy }: ReturnType<typeof limitsOf>,
+  cut: OpenTurn | undefined,
+): Budget {
+  return new Budget(limits, { parent: parent.budget, setBy, spent: cut && spentIn(cut) });
+}
+
+/** The end of a child whose log could not take it: what it has so far, and why. */
+export function failedEnd(thread: Thread, error: unknown): EndedChild {
+  const answer = thread.turn?.lastText ?? '';
+  const turn = turnResult({ status: 'failed', answer, reason: describeError(error) }, thread.turn);
+  const skill = thread.started?.skill?.name ?? '';
+  return { result: { reference: thread.session, skill, turn }, at: new Date().toISOString(), turn: thread.turn };
+}
 
 /** What the call costs the parent: logged once, together with the call's result. */
 export function usageEvent(call: string, { reference, turn }: ChildResult): EventOf<'usage'> {

@@ -7,6 +7,26 @@ export interface RunSkillInput {
   continue_from?: string | undefined;
   fork_from?: string | undefined;
   inputs_from?: string[] | undefined;
+  /** Returns the reference at once; the result comes later. */
+  background?: boolean | undefined;
+}
+
+export interface WaitSubagentsInput {
+  /** Default: every child that runs in the background. */
+  refs?: string[] | undefined;
+  mode: 'all' | 'any';
+  /** Seconds; default as long as it takes. */
+  timeout?: number | undefined;
+}
+
+export interface CancelSubagentInput {
+  ref: string;
+  reason?: string | undefined;
+}
+
+export interface SendToSubagentInput {
+  ref: string;
+  message: string;
 }
 
 export interface SearchSkillsInput {
@@ -27,6 +47,13 @@ export interface InstallSkillInput {
   allowed_tools?: string[] | undefined;
 }
 
+export interface ApplyDiffInput {
+  /** A child with a worktree of its own. */
+  ref: string;
+  /** Drops the changes instead. */
+  discard?: boolean | undefined;
+}
+
 /**
  * What the skill tools do. The tools know skills and sub-agents only through this interface, which
  * the runtime hands in; every way to run a skill ends in `run`.
@@ -37,4 +64,8 @@ export interface SkillService {
   search(input: SearchSkillsInput, context: ToolContext): Promise<ToolOutcome>;
   install(input: InstallSkillInput, context: ToolContext): Promise<ToolOutcome>;
   listSubagents(context: ToolContext): Promise<ToolOutcome>;
+  waitSubagents(input: WaitSubagentsInput, context: ToolContext): Promise<ToolOutcome>;
+  cancelSubagent(input: CancelSubagentInput, context: ToolContext): Promise<ToolOutcome>;
+  sendToSubagent(input: SendToSubagentInput, context: ToolContext): Promise<ToolOutcome>;
+  applyDiff(input: ApplyDiffInput, context: ToolContext): Promise<ToolOutcome>;
 }

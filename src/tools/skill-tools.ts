@@ -1,17 +1,25 @@
+import { applyDiffTool } from './apply-diff.ts';
+import { cancelSubagentTool } from './cancel-subagent.ts';
 import type { Tool } from './define-tool.ts';
 import { installSkillTool } from './install-skill.ts';
 import { listSubagentsTool } from './list-subagents.ts';
 import { readSkillTool } from './read-skill.ts';
 import { runSkillTool } from './run-skill.ts';
 import { searchSkillsTool } from './search-skills.ts';
+import { sendToSubagentTool } from './send-to-subagent.ts';
 import type { SkillService } from './skill-service.ts';
+import { waitSubagentsTool } from './wait-subagents.ts';
 
 export interface SkillTools {
   /** The newest one is kept: sessions mostly start with the same catalog. */
-  run(description: string): Tool;
+  run(description: string, background: boolean): Tool;
   search: Tool;
+  /** Only where a skill asks for a worktree. */
+  applyDiff: Tool;
   /** `read_skill`, `list_subagents`, `install_skill`. */
   others: readonly Tool[];
+  /** For children that run beside the turn: `wait_subagents`, `cancel_subagent`, `send_to_subagent`. */
+  background: readonly Tool[];
 }
 
 const made = new WeakMap<SkillService, SkillTools>();
@@ -27,13 +35,17 @@ export function skillTools(service: SkillService): SkillTools {
 }
 
 function makeTools(service: SkillService): SkillTools {
-  let newest: Tool | undefined;
+  let newest: { tool: Tool; background: boolean } | undefined;
   return {
-    run: (description) => {
-      if (newest?.description !== description) newest = runSkillTool(description, service) as Tool;
-      return newest;
+    run: (description, background) => {
+      if (newest?.tool.description !== description || newest.background !== background) {
+        newest = { tool: runSkillTool(description, service, background) as Tool, background };
+      }
+      return newest.tool;
     },
     search: searchSkillsTool(service) as Tool,
+    applyDiff: applyDiffTool(service) as Tool,
     others: [readSkillTool(service), listSubagentsTool(service), installSkillTool(service)] as Tool[],
+    background: [waitSubagentsTool(service), cancelSubagentTool(service), sendToSubagentTool(service)] as Tool[],
   };
 }

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline';
-import type { Approval, ApprovalRequest } from '../../middleware/permissions.ts';
-import { clipWidth, paintFor, printable } from '../terminal.ts';
+import type { Approval, ApprovalRequest } from '../../middleware/approvals.ts';
+import { clipWidth, paintFor, printable, printableLine } from '../terminal.ts';
 
 /** Longest part of a command or path in the question, in columns. */
 const SUBJECT_COLUMNS = 2_000;
@@ -8,21 +8,16 @@ const SUBJECT_COLUMNS = 2_000;
 /** Somebody can be asked: there is a keyboard and a screen. */
 export const canAsk = (): boolean => process.stdin.isTTY === true && process.stderr.isTTY === true;
 
-/** Asks on the terminal, one question at a time, however many children want something. */
+/** Asks on the terminal; `aside` makes room for the question on the screen. */
 export function approver(
   aside: <T>(question: () => Promise<T>) => Promise<T>,
 ): (request: ApprovalRequest) => Promise<Approval> {
-  let last: Promise<unknown> = Promise.resolve();
-  return (request) => {
-    const answer = last.then(() => (request.signal.aborted ? 'no' : aside(() => ask(request))));
-    last = answer.catch(() => {});
-    return answer;
-  };
+  return (request) => aside(() => ask(request));
 }
 
-async function ask({ session, skill, tool, subject, signal }: ApprovalRequest): Promise<Approval> {
+async function ask({ session, path, tool, subject, signal }: ApprovalRequest): Promise<Approval> {
   const paint = paintFor(process.stderr);
-  const who = skill === undefined ? 'The agent' : `${printable(skill)} (${session})`;
+  const who = path.length === 0 ? 'The agent' : `${path.map(printableLine).join(' › ')} (${session})`;
   const what = subject === '' ? tool : `${tool}: ${clipWidth(printable(subject), SUBJECT_COLUMNS)}`;
   for (;;) {
     process.stderr.write(`${who} wants to use ${paint('bold', what)}\n`);

@@ -65,12 +65,16 @@ export async function git(folder: string, args: readonly string[], options: GitO
 export const gitLine = async (folder: string, args: readonly string[], options?: GitOptions): Promise<string> =>
   (await git(folder, args, options)).text.trimEnd();
 
-/** The paths of an answer that ends each with a NUL. */
+/** The paths of an answer that ends each with a NUL, a character a byte. */
 export const gitPaths = async (folder: string, args: readonly string[], options?: GitOptions): Promise<string[]> =>
   (await git(folder, args, options)).bytes
     .toString('latin1')
     .split('\0')
     .filter((path) => path !== '');
+
+/** A path as `gitPaths` gives it, on the disk: its bytes may be no UTF-8. */
+export const pathIn = (top: string, path: string): Buffer =>
+  Buffer.concat([Buffer.from(`${top}/`), Buffer.from(path, 'latin1')]);
 
 async function runGit(folder: string, args: readonly string[], { index, input }: GitOptions): Promise<GitAnswer> {
   const { execa } = await import('execa');

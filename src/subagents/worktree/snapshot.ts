@@ -1,12 +1,13 @@
 import { copyFile, lstat, mkdtemp, rm, stat, utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { git, gitLine, gitPaths } from './git.ts';
+import { git, gitLine, gitPaths, pathIn } from './git.ts';
 import { problem } from './problem.ts';
 
 /** What is carried between a folder and a worktree beside what is committed: files, and bytes together. */
 const MOST_FILES = 20_000;
-const MOST_BYTES = 256 * 1024 * 1024;
+const MEBIBYTE = 1024 * 1024;
+const MOST_BYTES = 256 * MEBIBYTE;
 
 /**
  * Gives `use` a copy of the index of a working tree, so that neither the index nor the files of it
@@ -39,28 +40,41 @@ export async function treeNow(top: string, index: string): Promise<string> {
   const listed = await gitPaths(top, ['ls-files', '-z', '-m', '-d', '-o', '--exclude-standard'], { index });
   // A name with a slash at its end is a repository in the repository.
   const paths = [...new Set(listed)].filter((path) => !path.endsWith('/'));
-  await checkSize(top, paths);
   if (paths.length > 0) {
-    const input = Buffer.from(`${paths.join('\0')}\0`, 'latin1');
-    await git(top, ['update-index', '-z', '--add', '--remove', '--replace', '--stdin'], { index, input });
+    const folders = await checkAll(top, paths);
+    const update = (how: string[], what: readonly string[]) =>
+      git(top, ['update-index', '-z', ...how, '--stdin'], {
+        index,
+        input: Buffer.from(`${what.join('\0')}\0`, 'latin1'),
+      });
+    if (folders.size > 0) await update(['--force-remove'], [...folders]);
+    await update(
+      ['--add', '--remove', '--replace'],
+      paths.filter((path) => !folders.has(path)),
+    );
   }
   return gitLine(top, ['write-tree'], { index });
 }
 
-async function checkSize(top: string, paths: readonly string[]): Promise<void> {
+/** Refuses too much. Gives the names of files that are folders now; a submodule is none of them. */
+async function checkAll(top: string, paths: readonly string[]): Promise<Set<string>> {
+  const folders = new Set<string>();
   let bytes = 0;
   const refuse = () => {
-    const size = `${paths.length} files, ${bytes > MOST_BYTES ? 'more than ' : ''}${Math.round(bytes / 1024 / 1024)} MiB`;
-    return problem('git-too-much', { folder: top, size, files: MOST_FILES, mebibytes: MOST_BYTES / 1024 / 1024 });
+    const size = `${paths.length} files${bytes > MOST_BYTES ? `, more than ${MOST_BYTES / MEBIBYTE} MiB` : ''}`;
+    return problem('git-too-much', { folder: top, size, files: MOST_FILES, mebibytes: MOST_BYTES / MEBIBYTE });
   };
   if (paths.length > MOST_FILES) throw refuse();
   for (const path of paths) {
-    const state = await lstat(Buffer.concat([Buffer.from(`${top}/`), Buffer.from(path, 'latin1')])).catch(
-      () => undefined,
-    );
+    const file = pathIn(top, path);
+    const state = await lstat(file).catch(() => undefined);
     bytes += state?.isFile() ? state.size : 0;
     if (bytes > MOST_BYTES) throw refuse();
+    const isFolder =
+      state?.isDirectory() && !(await lstat(Buffer.concat([file, Buffer.from('/.git')])).catch(() => false));
+    if (isFolder) folders.add(path);
   }
+  return folders;
 }
 
 /**

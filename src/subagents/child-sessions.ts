@@ -1,0 +1,195 @@
+import type { Budget } from '../core/budget.ts';
+import { ReasonixError } from '../core/errors.ts';
+import type { EventOf } from '../core/events.ts';
+import { newReference } from '../core/ids.ts';
+import { prompt } from '../core/prompts.ts';
+import { forkHistory } from '../session/fork.ts';
+import type { SessionHost } from '../session/host.ts';
+import { joined, narrowedBy } from '../session/narrowed.ts';
+import { Session } from '../session/session.ts';
+import type { OpenTurn, Thread } from '../session/thread.ts';
+import type { TurnInput } from '../session/turn-result.ts';
+import type { Skill, SkillBody } from '../skills/types.ts';
+import type { Tool } from '../tools/define-tool.ts';
+import { type EndedChild, isFrom, readChild } from './child-log.ts';
+import { planChild } from './child-plan.ts';
+import { withInputs } from './inputs.ts';
+import type { Isolation } from './isolation.ts';
+import type { LiveSession } from './live.ts';
+import { findReference } from './references.ts';
+
+export interface ChildRequest {
+  parent: LiveSession;
+  /** The tool call that asks: the child is found by it after a crash. */
+  call: string;
+  skill: Skill;
+  body: SkillBody;
+  task: string;
+  continueFrom?: string | undefined;
+  forkFrom?: string | undefined;
+  inputsFrom?: readonly string[] | undefined;
+  signal: AbortSignal;
+  /** The call may have started a child before a crash. */
+  recovering: boolean;
+}
+
+/** How a request becomes a session with a turn, once it is let in. */
+export interface ChildStart {
+  make(budget: Budget): Promise<Session>;
+  /** Absent for a turn that was cut and goes on. */
+  input?: TurnInput | undefined;
+  cut?: OpenTurn | undefined;
+}
+
+export interface ChildSessionsOptions {
+  host: SessionHost;
+  /** Workspace and other tools that a session in this folder can have, before it is narrowed. */
+  tools(cwd: string): readonly Tool[];
+  isolation: Isolation;
+  /** Commands and file tools of children have scratch folders. */
+  hasScratch: boolean;
+  chooseModel(skill: Skill, parent: EventOf<'session.started'>['model']): Promise<EventOf<'session.started'>['model']>;
+}
+
+interface NewChild {
+  reference: string;
+  /** The child that this one is a copy of. */
+  source?: Thread | undefined;
+  worktree?: EventOf<'worktree.started'> | undefined;
+}
+
+/** The sessions of children: made new, copied, continued and, after a crash, found again. */
+export class ChildSessions {
+  readonly #options: ChildSessionsOptions;
+
+  constructor(options: ChildSessionsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * What a request asks for: a session to make or to open, or the end that it came to before a crash.
+   * @throws ReasonixError for a reference that cannot be used, in words for a model.
+   */
+  async plan(request: ChildRequest): Promise<{ start: ChildStart } | { ended: EndedChild }> {
+    const found = request.recovering ? await this.#startedBy(request) : undefined;
+    if (!found) return { start: await this.#start(request) };
+    const { thread, ended } = found;
+    if (ended) return { ended };
+    const { turn } = thread;
+    if (turn && isFrom(turn.from, callerOf(request))) return { start: { make: () => this.open(thread), cut: turn } };
+    // It was made and then cut before its task was logged.
+    const origin = thread.messages.length > 0 ? 'continuation' : 'task';
+    return { start: { make: () => this.#reopen(thread), input: await this.#input(request, origin) } };
+  }
+
+  /** The session of a log that was read into `thread`. */
+  async open(thread: Thread): Promise<Session> {
+    const { started } = thread;
+    if (started) await this.#options.isolation.ready(started);
+    return Session.open(this.#options.host, thread, this.#options.tools(thread.started?.cwd ?? ''));
+  }
+
+  async #start(request: ChildRequest): Promise<ChildStart> {
+    const { parent, continueFrom, forkFrom } = request;
+    const { store, leases } = this.#options.host;
+    const reference = continueFrom ?? forkFrom;
+    if (reference === undefined) {
+      return { make: (budget) => this.#create(request, budget), input: await this.#input(request, 'task') };
+    }
+    const input = await this.#input(request, 'continuation');
+    const { thread, isAncestral } = await findReference(store, reference, parent.session.info.root);
+    const actual = thread.started?.skill?.name ?? '';
+    if (actual !== request.skill.name) {
+      throw new ReasonixError(
+        'reference_skill',
+        prompt('reference-skill', { reference, actual, wanted: request.skill.name }),
+      );
+    }
+    if (forkFrom || isAncestral) return { make: (budget) => this.#create(request, budget, thread), input };
+    // What a background child has found comes first, or nobody would ever see it.
+    if (leases.holds(reference) || parent.session.thread.background.has(reference)) throw busy(reference);
+    const edited = thread.started?.skill?.hash !== request.body.hash;
+    const note = edited ? `\n\n${prompt('body-changed', { skill: actual })}` : '';
+    return { make: () => this.#reopen(thread), input: { ...input, content: input.content + note } };
+  }
+
+  async #input(request: ChildRequest, origin: 'task' | 'continuation'): Promise<TurnInput> {
+    const { task, inputsFrom = [], parent } = request;
+    const content = await withInputs(this.#options.host.store, task, inputsFrom, parent.session.info.root);
+    // A new child takes over what its caller may do; one that goes on may have been started with more.
+    const permissions = origin === 'continuation' ? joined(narrowedBy(parent.session.thread)) : undefined;
+    return { origin, content, from: callerOf(request), permissions };
+  }
+
+  async #create(request: ChildRequest, budget: Budget, source?: Thread): Promise<Session> {
+    const { parent, skill } = request;
+    const { isolation } = this.#options;
+    const reference = newReference();
+    if (skill.isolation !== 'worktree') return this.#new(request, budget, { reference, source });
+    const worktree = await isolation.make(reference, parent.session.info.cwd, source?.session);
+    try {
+      return await this.#new(request, budget, { reference, source, worktree });
+    } catch (error) {
+      await isolation.abandon(worktree);
+      throw error;
+    }
+  }
+
+  async #new(request: ChildRequest, budget: Budget, { reference, source, worktree }: NewChild): Promise<Session> {
+    const { parent, call, skill, body, task } = request;
+    const { host, tools, hasScratch } = this.#options;
+    const plan = await planChild({
+      reference,
+      parent,
+      call,
+      skill,
+      body,
+      task,
+      tools: tools(worktree?.cwd ?? parent.session.info.cwd),
+      model: await this.#options.chooseModel(skill, parent.session.started.model),
+      isDeepest: budget.depthLeft() === 0,
+      worktree,
+      hasScratch,
+    });
+    if (!source) return Session.create(host, plan);
+    const events = await host.store.read(source.session);
+    return Session.create(host, {
+      ...plan,
+      history: [...forkHistory(source.session, events), ...(plan.history ?? [])],
+      forkedFrom: { session: source.session, seq: source.lastSeq },
+    });
+  }
+
+  /** For a continuation: a turn that was cut is closed, since the parent has gone on without it. */
+  async #reopen(thread: Thread): Promise<Session> {
+    const session = await this.open(thread);
+    try {
+      await session.claim();
+      await session.abandonTurn('interrupted before it had an answer');
+      return session;
+    } catch (error) {
+      await session.release();
+      throw ReasonixError.isInstance(error, 'session_busy') ? busy(session.id, error) : error;
+    }
+  }
+
+  /** The child that this very call started or continued before a crash. */
+  async #startedBy(request: ChildRequest): Promise<ReturnType<typeof readChild> | undefined> {
+    const { parent, call, continueFrom } = request;
+    const { store } = this.#options.host;
+    const caller = callerOf(request);
+    if (continueFrom) {
+      const events = await store.read(continueFrom);
+      const continued = events.some((event) => event.type === 'user.message' && isFrom(event.from, caller));
+      if (continued) return readChild(continueFrom, events, caller);
+    }
+    const { sessions } = await store.list({ parent: { session: parent.session.id, call } }, { limit: 1 });
+    const child = sessions[0]?.session;
+    return child === undefined ? undefined : readChild(child, await store.read(child), caller);
+  }
+}
+
+const callerOf = ({ parent, call }: ChildRequest) => ({ session: parent.session.id, call });
+
+const busy = (reference: string, cause?: unknown): ReasonixError =>
+  new ReasonixError('reference_busy', prompt('reference-busy', { reference }), { cause });

@@ -1,0 +1,256 @@
+import { existsSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join, relative, sep } from 'node:path';
+import { ReasonixError } from '../core/errors.ts';
+import type { EventOf, SessionEvent, StoredEvent } from '../core/events.ts';
+import { isReference } from '../core/ids.ts';
+import { prompt } from '../core/prompts.ts';
+import type { LeaseKeeper } from '../session/lease-keeper.ts';
+import type { SessionInfo } from '../session/middleware.ts';
+import { Thread } from '../session/thread.ts';
+import type { SessionStore } from '../store/contract.ts';
+import { diffFile, worktreeFolder, worktreesFolder } from './own-folders.ts';
+import { diffOf } from './worktree/diff.ts';
+import { isIntact, makeWorktree, removeWorktree } from './worktree/folder.ts';
+import { mergeInto, treeWith } from './worktree/merge.ts';
+import { problem } from './worktree/problem.ts';
+import { findRepository } from './worktree/repository.ts';
+import { commitNow } from './worktree/snapshot.ts';
+import { type WorktreeState, worktreeState } from './worktree/state.ts';
+import { keepDiff, keptDiff } from './worktree/stored-diff.ts';
+
+export interface IsolationOptions {
+  store: SessionStore;
+  leases: LeaseKeeper;
+  reasonixHome: string;
+  /** Told the working folder of every worktree that is removed. */
+  closed(cwd: string): void;
+}
+
+/** What a child changed in its worktree, as far as it is known. */
+export interface Changes {
+  reference: string;
+  files: number;
+  stat: string;
+  /** As `git apply` takes it; bytes that are no UTF-8 are replaced. */
+  diff: string;
+  bytes: number;
+  /** Why the changes could not be looked at; the worktree stays as it is. */
+  problem?: string | undefined;
+}
+
+/** How an `apply` ended. Nothing was done when the changes were applied or dropped before. */
+export interface Applied {
+  reference: string;
+  how: 'applied' | 'discarded' | 'unchanged';
+  isNew: boolean;
+  /** When it happened, ISO 8601, if it was before. */
+  at?: string | undefined;
+  /** Where the changes are now. */
+  folder: string;
+  files: number;
+  stat: string;
+}
+
+/**
+ * Git worktrees of children whose skill says `isolation: worktree`. What exists of one is told by the
+ * child's log: a worktree that is gone is made again from its base and its diff.
+ */
+export class Isolation {
+  readonly #options: IsolationOptions;
+
+  constructor(options: IsolationOptions) {
+    this.#options = options;
+  }
+
+  /** Whether the session works in a worktree of its own. A child of it works there too, and is not isolated from it. */
+  isIsolated({ session, kind, cwd }: Pick<SessionInfo, 'session' | 'kind' | 'cwd'>): boolean {
+    if (kind !== 'child') return false;
+    const folder = worktreeFolder(this.#options.reasonixHome, session);
+    return cwd === folder || cwd.startsWith(join(folder, '/'));
+  }
+
+  /**
+   * Makes the worktree of a new child, and gives what its log is to say of it. A crash before that log
+   * begins leaves a folder that `orphans` finds. The child sees what its caller sees: the commit, changes
+   * that are not committed, and new files that are not ignored; a copy of `source` what that one has done.
+   * @throws ReasonixError `worktree` where there can be none, in words for a model.
+   */
+  async make(reference: string, caller: string, source?: string): Promise<EventOf<'worktree.started'>> {
+    const { top, common, prefix, head } = await findRepository(caller);
+    const folder = worktreeFolder(this.#options.reasonixHome, reference);
+    const cwd = prefix === '' ? folder : join(folder, prefix);
+    const place = { type: 'worktree.started' as const, folder, cwd, caller, repository: top, common };
+    const copied = source === undefined ? undefined : await this.#state(source);
+    const isCopy = copied !== undefined && !copied.closed && copied.started.common === common;
+    const start = isCopy ? copied.started : { head, base: await commitNow(top, head) };
+    const started = { ...place, head: start.head, base: start.base };
+    await this.#build(started, isCopy ? await this.#bytesOf(source ?? '', copied) : undefined);
+    return started;
+  }
+
+  /** Removes the worktree of a child that could not be started. */
+  async abandon({ folder, repository, cwd }: EventOf<'worktree.started'>): Promise<void> {
+    await removeWorktree(folder, repository);
+    this.#options.closed(cwd);
+  }
+
+  /** Before a child that has a log is opened: its worktree is there again, a new one when it was closed. */
+  async ready(info: Pick<SessionInfo, 'session' | 'kind' | 'cwd'>): Promise<void> {
+    if (!this.isIsolated(info)) return;
+    const state = await this.#state(info.session);
+    if (!state) return;
+    if (!state.closed) return this.#ensure(info.session, state);
+    await this.#holding(info.session, async (append, events) => {
+      const made = await this.make(info.session, state.started.caller);
+      const started = { ...made, cwd: info.cwd };
+      const notice: SessionEvent = { type: 'user.message', origin: 'notice', content: prompt('worktree-renewed') };
+      const isCut = Thread.fold(info.session, events).turn !== undefined;
+      await append(isCut ? [started] : [started, notice]);
+    });
+  }
+
+  /** After a turn: writes down what has changed, once, and lets go of a worktree without changes. */
+  async settle(reference: string): Promise<Changes | undefined> {
+    const none = { reference, files: 0, stat: '', diff: '', bytes: 0 };
+    if (!existsSync(worktreeFolder(this.#options.reasonixHome, reference))) return undefined;
+    try {
+      return await this.#holding(reference, async (append, events) => {
+        const state = worktreeState(events);
+        if (!state) return undefined;
+        if (!state.isSettled) await this.#record(reference, state, append);
+        if (!state.diff || state.closed) return none;
+        const bytes = await keptDiff(state.diff, this.#diffFile(reference));
+        const { files, stat } = state.diff;
+        return { reference, files, stat, diff: bytes.toString('utf8'), bytes: bytes.length };
+      });
+    } catch (error) {
+      // Somebody else has gone on with the child: its changes are told with that turn.
+      if (ReasonixError.isInstance(error, 'reference_busy')) return undefined;
+      if (!ReasonixError.isInstance(error, 'worktree')) throw error;
+      return { ...none, problem: error.message };
+    }
+  }
+
+  /**
+   * Merges the changes of a child into the working tree around `folder`, by default that of its caller,
+   * all of them or none, or drops them. Either way its worktree is removed.
+   * @throws ReasonixError `reference_busy` while it runs; `worktree` when it has none, or for conflicts.
+   */
+  async apply(
+    reference: string,
+    options: { discard?: boolean | undefined; folder?: string | undefined } = {},
+  ): Promise<Applied> {
+    return this.#holding(reference, async (append, events) => {
+      const state = worktreeState(events);
+      if (!state) throw problem('worktree-none', { reference });
+      const folder = options.folder ?? state.started.caller;
+      const summary = () => ({ reference, folder, files: state.diff?.files ?? 0, stat: state.diff?.stat ?? '' });
+      if (state.closed) return { ...summary(), how: state.closed.how, isNew: false, at: state.closed.at };
+      if (!options.discard) {
+        const bytes = await this.#record(reference, state, append);
+        if (state.closed) return { ...summary(), how: 'unchanged', isNew: true };
+        const { top, common } = await findRepository(folder);
+        if (common !== state.started.common) {
+          throw problem('worktree-other-repository', { reference, folder, repository: state.started.repository });
+        }
+        const { base } = state.started;
+        await mergeInto(top, { base, tree: await treeWith(top, base, bytes) });
+      }
+      const how = options.discard ? 'discarded' : 'applied';
+      await this.#close(state, how, append);
+      return { ...summary(), how, isNew: true };
+    });
+  }
+
+  /** The newest diff that the log of a child holds, whole. */
+  async diffText(reference: string): Promise<string | undefined> {
+    const diff = (await this.#state(reference))?.diff;
+    return diff && (await keptDiff(diff, this.#diffFile(reference))).toString('utf8');
+  }
+
+  /** Whether a folder lies in the worktree of some child. */
+  isWorktree(cwd: string): boolean {
+    return cwd.startsWith(join(worktreesFolder(this.#options.reasonixHome), sep));
+  }
+
+  /** For a folder in a worktree: where the caller works, whose skills the child was started with. */
+  async callerAbove(cwd: string): Promise<string | undefined> {
+    const [reference = ''] = relative(worktreesFolder(this.#options.reasonixHome), cwd).split(sep);
+    return isReference(reference) ? (await this.#state(reference))?.started.caller : undefined;
+  }
+
+  async #state(reference: string): Promise<WorktreeState | undefined> {
+    return worktreeState(await this.#options.store.read(reference));
+  }
+
+  async #ensure(reference: string, { started, diff }: WorktreeState): Promise<void> {
+    if (await isIntact(started.folder, started.base)) return;
+    await this.#build(started, diff && (await keptDiff(diff, this.#diffFile(reference))));
+  }
+
+  async #build({ folder, cwd, repository, head, base }: EventOf<'worktree.started'>, patch?: Buffer): Promise<void> {
+    await makeWorktree({ folder, repository, head, base, patch });
+    // A folder of ignored files, or an empty one, is in no commit.
+    await mkdir(cwd, { recursive: true });
+  }
+
+  /** The changes as they are now, else as the log has them. */
+  async #bytesOf(reference: string, { started, diff }: WorktreeState): Promise<Buffer> {
+    const { folder, base } = started;
+    if (await isIntact(folder, base)) return (await diffOf(folder, base)).bytes;
+    if (!diff) throw problem('worktree-gone', { reference, folder });
+    return keptDiff(diff, this.#diffFile(reference));
+  }
+
+  /** Compares, and appends the diff when it is another one than the log has; without changes the worktree is closed. */
+  async #record(reference: string, state: WorktreeState, append: Append): Promise<Buffer> {
+    const { folder, base } = state.started;
+    if (!(await isIntact(folder, base))) return this.#bytesOf(reference, state);
+    const diff = await diffOf(folder, base);
+    if (diff.files === 0) await this.#close(state, 'unchanged', append);
+    else {
+      const isKnown = state.isSettled && state.diff?.hash === diff.hash;
+      state.diff = isKnown ? state.diff : await keepDiff(diff, this.#diffFile(reference));
+      if (!isKnown && state.diff) await append([state.diff]);
+    }
+    return diff.bytes;
+  }
+
+  async #close(state: WorktreeState, how: Applied['how'], append: Append): Promise<void> {
+    const closed: EventOf<'worktree.closed'> = { type: 'worktree.closed', how };
+    const [stored] = await append([closed]);
+    state.closed = { ...closed, at: stored?.at ?? '' };
+    await removeWorktree(state.started.folder, state.started.repository);
+    this.#options.closed(state.started.cwd);
+  }
+
+  #diffFile(reference: string): string {
+    return diffFile(this.#options.reasonixHome, reference);
+  }
+
+  /** Works on the log of a session that does not run, so that it cannot begin meanwhile. */
+  async #holding<T>(reference: string, work: (append: Append, events: StoredEvent[]) => Promise<T>): Promise<T> {
+    const { store, leases } = this.#options;
+    const lease = await leases
+      .claim(reference, () => {})
+      .catch((error: unknown) => {
+        if (!ReasonixError.isInstance(error, 'session_busy')) throw error;
+        throw new ReasonixError('reference_busy', prompt('reference-busy', { reference }), { cause: error });
+      });
+    try {
+      const events = await store.read(reference);
+      let seq = events.at(-1)?.seq ?? 0;
+      const append: Append = async (more) => {
+        const stored = await store.append(reference, seq, more, lease);
+        seq = stored.at(-1)?.seq ?? seq;
+        return stored;
+      };
+      return await work(append, events);
+    } finally {
+      await leases.release(lease);
+    }
+  }
+}
+
+type Append = (events: SessionEvent[]) => Promise<StoredEvent[]>;
