@@ -2,6 +2,7 @@ import { type LimitHit, LimitReached } from '../core/budget.ts';
 import { ReasonixError } from '../core/errors.ts';
 import { costOf, totalTokens } from '../core/usage.ts';
 import { estimateUsage } from '../models/estimate.ts';
+import { costOfReply } from '../models/prices.ts';
 import { defineMiddleware, type Middleware, type ModelCall, type TurnView } from '../session/middleware.ts';
 
 /** Fewer tokens than this make no answer: a call with less room than that still gets so many. */
@@ -22,16 +23,17 @@ export function budgets(): Middleware {
     name: 'budgets',
     async aroundModel(call, next) {
       const { budget } = call.turn;
-      if (budget.limits('cost') && !call.model.price) {
-        throw new ReasonixError('config', `a cost limit is set, but the price of ${call.model.model} is not known`, {
-          hint: `set prices for it in the provider ${call.model.provider}, or use a token limit`,
+      const unknown = budget.limits('cost') ? modelWithoutPrice(call) : undefined;
+      if (unknown !== undefined) {
+        throw new ReasonixError('config', `a cost limit is set, but the price of ${unknown} is not known`, {
+          hint: 'set prices for it in its provider, or use a token limit',
         });
       }
       const hit = call.isLast ? undefined : (cutShort.get(call.turn) ?? budget.exhausted());
       if (hit) throw new LimitReached(hit);
       const room = call.isLast ? undefined : answerRoom(call);
       const reply = await next(room ? { ...call, request: { ...call.request, maxOutputTokens: room.tokens } } : call);
-      budget.charge({ steps: 1, tokens: totalTokens(reply.usage), cost: costOf(reply.usage, call.model.price) ?? 0 });
+      budget.charge({ steps: 1, tokens: totalTokens(reply.usage), cost: costOfReply(call.model, reply) ?? 0 });
       if (room && reply.finishReason === 'length') cutShort.set(call.turn, room.hit);
       return reply;
     },
@@ -41,6 +43,12 @@ export function budgets(): Middleware {
       return { kind: 'end' };
     },
   });
+}
+
+/** The first of the models that may answer whose price is not known. */
+function modelWithoutPrice({ model }: ModelCall): string | undefined {
+  if (!model.price) return `${model.provider}/${model.model}`;
+  return model.fallbacks?.find(({ price }) => !price)?.name;
 }
 
 /** Tokens that the answer may have, where the budget leaves room for a short one only. */

@@ -1,8 +1,9 @@
 import { isCancellation } from '../../core/errors.ts';
 import { linkSignals } from '../../core/linked-signal.ts';
 import { prompt } from '../../core/prompts.ts';
-import { costOf, type Usage } from '../../core/usage.ts';
+import type { Usage } from '../../core/usage.ts';
 import type { ResolvedModel } from '../../models/contract.ts';
+import { costOfReply } from '../../models/prices.ts';
 
 /** Milliseconds that a summary may take, retries included: without one the session still goes on. */
 const MOST_TIME = 180_000;
@@ -50,7 +51,7 @@ export async function summarise(request: SummaryRequest): Promise<Summary | unde
       { signal: linked.signal },
     );
     const { text, usage } = reply;
-    return { text: text.trim(), usage, cost: costOf(usage, model.price), model: reply.model };
+    return { text: text.trim(), usage, cost: costOfReply(model, reply), model: reply.model };
   } catch (error) {
     if (signal.aborted) throw isCancellation(error) ? error : signal.reason;
     return undefined;
