@@ -1,0 +1,14 @@
+import { type ErrorCode, ReasonixError } from '../core/errors.ts';
+import type { LiveSession } from './live.ts';
+
+/** Errors of a log that cannot be written, or that somebody else writes: they say nothing about the work. */
+const STORE_FAILURES: readonly ErrorCode[] = ['store', 'store_full', 'store_corrupt', 'session_busy', 'stale_writer'];
+
+/**
+ * What a child could not log is no answer for its parent: the parent's turn stays open as well, and
+ * whoever goes on with it goes on with the child.
+ */
+export function stopWithChild(parent: LiveSession | undefined, error: unknown): void {
+  if (!parent || !ReasonixError.isInstance(error) || !STORE_FAILURES.includes(error.code)) return;
+  parent.session.fatal ??= error;
+}
