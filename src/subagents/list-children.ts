@@ -1,6 +1,9 @@
 import { prompt } from '../core/prompts.ts';
 import { clipGraphemes } from '../core/text.ts';
-import type { SessionStore } from '../store/contract.ts';
+import { totalTokens } from '../core/usage.ts';
+import { Thread } from '../session/thread.ts';
+import type { SessionStore, SessionSummary } from '../store/contract.ts';
+import { statusText } from './result-text.ts';
 
 /** Most children that one answer names, newest first. */
 const LIMIT = 50;
@@ -11,12 +14,37 @@ export async function listChildren(store: SessionStore, session: string): Promis
   return lines.length === 0 ? prompt('no-subagents') : lines.join('\n');
 }
 
-/** Reference, skill, state and task of a session's children, newest first; when there are more, a line says so. */
+/**
+ * Reference, skill, state, figures, age and task of a session's children, newest first; when there are
+ * more, a line says so.
+ */
 export async function childLines(store: SessionStore, session: string, limit: number): Promise<string[]> {
   const { sessions, next } = await store.list({ parent: { session } }, { limit });
-  const lines = sessions.map(({ session: reference, skill, status, title, holder }) => {
-    const state = status === 'open' ? (holder ? 'running' : 'interrupted') : status;
-    return `${reference} · ${skill ?? ''} · ${state} · ${clipGraphemes(title, 100)}`;
-  });
+  const lines = await Promise.all(sessions.map((child) => childLine(store, child)));
   return next ? [...lines, prompt('more-subagents', { limit })] : lines;
+}
+
+async function childLine(store: SessionStore, child: SessionSummary): Promise<string> {
+  const { session, skill = '', status, title, holder, updatedAt } = child;
+  const thread = Thread.fold(session, await store.read(session));
+  const open = holder === undefined ? 'interrupted' : 'running';
+  const ended = thread.lastTurn ? statusText(thread.lastTurn) : status;
+  const parts = [
+    session,
+    skill,
+    status === 'open' ? open : status === 'idle' ? 'waiting to start' : ended,
+    `${thread.steps} ${thread.steps === 1 ? 'step' : 'steps'}`,
+    `${totalTokens(thread.usage)} tokens`,
+    ageText(updatedAt),
+    clipGraphemes(title, 100),
+  ];
+  return parts.join(' · ');
+}
+
+/** How long ago it did something last. */
+function ageText(iso: string, now = Date.now()): string {
+  const seconds = Math.max(0, Math.floor((now - Date.parse(iso)) / 1000));
+  if (seconds < 60) return `${seconds}s ago`;
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)}m ago`;
+  return seconds < 86_400 ? `${Math.floor(seconds / 3_600)}h ago` : `${Math.floor(seconds / 86_400)}d ago`;
 }
