@@ -252,14 +252,14 @@ export const KEYS = {
 
   'mcp.*.command': { type: 'string', doc: 'Program that speaks MCP on its standard input and output.' },
   'mcp.*.args': { type: 'list', doc: 'Its arguments.' },
-  'mcp.*.env.*': { type: 'string', secret: true, doc: 'Variable of its environment; ${NAME} stands for one of yours.' },
+  'mcp.*.env.*': { type: 'string', secret: true, doc: 'Variable of its environment; may refer to yours as a shell does.' },
   'mcp.*.pass_env': {
     type: 'list',
     doc: 'Variables of your environment that it gets although they look like secrets.',
   },
   'mcp.*.cwd': { type: 'path', doc: 'Folder it starts in; unset: the working folder.' },
   'mcp.*.url': { type: 'string', format: 'url', doc: 'Address of a server that speaks streamable HTTP.' },
-  'mcp.*.headers.*': { type: 'string', secret: true, doc: 'HTTP header; ${NAME} stands for a variable of yours.' },
+  'mcp.*.headers.*': { type: 'string', secret: true, doc: 'HTTP header; may refer to variables as a shell does.' },
   'mcp.*.enabled': { type: 'boolean', doc: 'false leaves the server out; unset: true.' },
   'mcp.*.tools': { type: 'list', doc: 'Its tools that are used, with * and ?; unset: all.' },
   'mcp.*.exclude_tools': { type: 'list', doc: 'Its tools that are left out, with * and ?.' },

@@ -9,6 +9,8 @@ const NOT_COPIED = new Set<SessionEvent['type']>([
   'session.started',
   'usage',
   'tool.started',
+  'subagent.started',
+  'subagent.ended',
   'worktree.started',
   'worktree.diff',
   'worktree.closed',
@@ -28,6 +30,10 @@ export function forkHistory(session: string, events: readonly StoredEvent[]): Se
   }
   const thread = Thread.fold(session, events);
   copied.push(...closingResults(thread, prompt('interrupted-call')));
+  if (thread.background.size > 0) {
+    const references = [...thread.background.keys()].join(', ');
+    copied.push({ type: 'user.message', origin: 'notice', content: prompt('not-forked', { references }) });
+  }
   if (thread.turn) {
     copied.push({
       type: 'turn.ended',

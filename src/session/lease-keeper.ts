@@ -72,7 +72,8 @@ export class LeaseKeeper {
       await this.#store.renew(lease, this.#ttl);
     } catch (error) {
       if (!this.#held.delete(lease.session)) return;
-      onLost(new Error(`lost the lease of ${lease.session}: ${messageOf(error)}`, { cause: error }));
+      const why = `lost the lease of ${lease.session}: ${messageOf(error)}`;
+      onLost(new ReasonixError('stale_writer', why, { cause: error }));
     }
   }
 }

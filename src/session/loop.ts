@@ -7,8 +7,8 @@ import type { Turn } from './turn.ts';
 export type TurnEnd = Omit<EventOf<'turn.ended'>, 'type'>;
 
 /**
- * The loop: ask the model, run what it asked for, ask again; when it asks for nothing, ask the chain
- * whether the turn may end. `reply` is an answer that was logged before the turn was cut.
+ * The loop: ask the model, run what it asked for, ask again; when it asks for nothing, take in what
+ * still comes from children and messages, then ask the chain whether the turn may end. `reply` is an answer that was logged before the turn was cut.
  */
 export async function loop(turn: Turn, reply?: ModelReply): Promise<TurnEnd> {
   let current = reply;
@@ -16,12 +16,12 @@ export async function loop(turn: Turn, reply?: ModelReply): Promise<TurnEnd> {
     current ??= await turn.ask();
     if (current.toolCalls.length > 0) {
       await turn.runCalls(current.toolCalls);
-    } else {
+    } else if (!(await turn.takeInAll())) {
       const verdict = await turn.verdict(current);
-      if (verdict.kind === 'end') return answered(current.text, turn);
+      if (verdict.kind === 'end') return turn.shaped(answered(current.text, turn));
       if (verdict.kind === 'fail') return { status: 'failed', answer: current.text, reason: verdict.reason };
-      const { origin, message, events = [] } = verdict;
-      await turn.append([...events, { type: 'user.message', origin, content: message }]);
+      const { origin, message, about, events = [] } = verdict;
+      await turn.append([...events, { type: 'user.message', origin, content: message, about }]);
     }
     current = undefined;
   }
@@ -30,8 +30,9 @@ export async function loop(turn: Turn, reply?: ModelReply): Promise<TurnEnd> {
 /** The end of a turn at a limit: what was found so far, in the model's own words if it has any. */
 export async function endAtLimit(turn: Turn, hit: LimitHit): Promise<TurnEnd> {
   await turn.closeCalls(new LimitReached(hit).message);
+  await turn.stopChildren(limitReason(hit));
   const answer = await turn.sumUp(hit);
-  return { status: 'limit', answer, reason: limitReason(hit), limit: hit };
+  return turn.shaped({ status: 'limit', answer, reason: limitReason(hit), limit: hit });
 }
 
 /** An empty last message falls back on what the model said before; an empty success does not exist. */

@@ -16,25 +16,33 @@ import { type TurnResult, turnResult } from './turn-result.ts';
  * @throws whatever made an append fail: an end that cannot be logged has not happened.
  */
 export async function runTurn(session: Session, turn: Turn, cut: boolean): Promise<TurnResult> {
-  let end: TurnEnd;
+  const { thread } = session;
   try {
-    end = session.thread.hostCall ? await hostTurn(session, turn, cut) : await modelTurn(session, turn, cut);
-  } catch (error) {
-    end = await failed(session, turn, error);
+    const begin = thread.hostCall ? hostTurn : modelTurn;
+    let end = await outcome(session, turn, () => begin(session, turn, cut));
+    // A message that came after the last answer is read before the turn ends.
+    while (!(await turn.end(end)))
+      end = await outcome(session, turn, () => withinLimits(session, turn, () => loop(turn)));
+    return turnResult(end, thread.ended);
   } finally {
-    turn.close();
+    await turn.close();
   }
-  const result = turnResult(end, session.thread.turn);
-  await session.append([{ type: 'turn.ended', ...end }]);
-  return result;
 }
 
-async function modelTurn(session: Session, turn: Turn, cut: boolean): Promise<TurnEnd> {
-  const { thread, host } = session;
+async function outcome(session: Session, turn: Turn, work: () => Promise<TurnEnd>): Promise<TurnEnd> {
   try {
+    return await work();
+  } catch (error) {
+    return failed(session, turn, error);
+  }
+}
+
+function modelTurn(session: Session, turn: Turn, cut: boolean): Promise<TurnEnd> {
+  const { thread, host } = session;
+  return withinLimits(session, turn, async () => {
     // Cut right after its message, a turn has everything before it yet.
-    const hasBegun = thread.turn?.seq !== thread.lastSeq;
-    if (cut && hasBegun) {
+    if (cut && thread.turn?.hasBegun) {
+      if (!thread.turn.limit) turn.launchChildren();
       await turn.runCalls([...thread.openCalls.values()], true);
       if (thread.turn?.limit) return await endAtLimit(turn, thread.turn.limit);
       return await loop(turn, unansweredReply(thread));
@@ -43,6 +51,13 @@ async function modelTurn(session: Session, turn: Turn, cut: boolean): Promise<Tu
     const messages = notices.map((content): SessionEvent => ({ type: 'user.message', origin: 'notice', content }));
     if (messages.length + events.length > 0) await session.append([...events, ...messages]);
     return await loop(turn);
+  });
+}
+
+/** A limit that is reached in `work` ends the turn with a summing-up. */
+async function withinLimits(session: Session, turn: Turn, work: () => Promise<TurnEnd>): Promise<TurnEnd> {
+  try {
+    return await work();
   } catch (error) {
     if (session.fatal) throw error;
     if (LimitReached.isInstance(error, 'limit')) return await endAtLimit(turn, (error as LimitReached).hit);
@@ -58,7 +73,9 @@ async function hostTurn({ thread, host }: Session, turn: Turn, cut: boolean): Pr
   if (turn.cancelled) throw turn.signal.reason;
   const last = thread.messages.at(-1);
   const content = last?.role === 'tool' ? last.content : '';
-  const child = thread.children.at(-1);
+  const child = last?.role === 'tool' ? thread.children.findLast(({ call }) => call === last.callId) : undefined;
+  // A call with several children has no answer but the one that puts theirs together.
+  if (!child && last?.role === 'tool' && !last.isError) return { status: 'completed', answer: content };
   if (!child || (last?.role === 'tool' && last.isError && !content.includes(child.ref))) {
     const limit = thread.turn?.refusedBy;
     if (limit) return { status: 'limit', answer: '', reason: limitReason(limit), limit };
@@ -66,8 +83,8 @@ async function hostTurn({ thread, host }: Session, turn: Turn, cut: boolean): Pr
   }
   const { lastTurn } = Thread.fold(child.ref, await host.store.read(child.ref));
   if (!lastTurn) return { status: 'failed', answer: '', reason: content };
-  const { status, answer, reason, limit } = lastTurn;
-  return { status, answer, reason, limit };
+  const { status, answer, reason, limit, structured } = lastTurn;
+  return { status, answer, reason, limit, structured };
 }
 
 /** The model's last word, logged before the turn was cut. */
@@ -80,12 +97,11 @@ function unansweredReply(thread: Thread): ModelReply | undefined {
 async function failed(session: Session, turn: Turn, error: unknown): Promise<TurnEnd> {
   if (session.fatal) throw session.fatal;
   const answer = partialText(error) || (session.thread.turn?.lastText ?? '');
-  if (turn.cancelled || isCancellation(error)) {
-    await turn.closeCalls(prompt('stopped-call'));
-    return { status: 'cancelled', answer, reason: cancelReason(turn.signal) };
-  }
-  await turn.closeCalls(prompt('interrupted-call'));
-  return { status: 'failed', answer, reason: describeError(error) };
+  const isCancelled = turn.cancelled || isCancellation(error);
+  const reason = isCancelled ? cancelReason(turn.signal) : describeError(error);
+  await turn.closeCalls(prompt(isCancelled ? 'stopped-call' : 'interrupted-call'));
+  await turn.stopChildren(prompt('parent-ended'));
+  return { status: isCancelled ? 'cancelled' : 'failed', answer, reason };
 }
 
 /** What a stream had brought before it broke for good. */

@@ -33,24 +33,45 @@ export class Admission {
     throw new LimitReached(hit, text);
   }
 
-  /** Charges the child to its parent and the levels above, lends the parent's slot and waits for a free one. */
-  async enter(parent: LiveSession, signal: AbortSignal): Promise<Admitted> {
+  /** Charges a child to its parent and the levels above, before it starts. */
+  charge(parent: LiveSession): void {
     parent.budget.charge({ spawns: 1 });
+  }
+
+  /** Charges a child that its parent waits for, lends the parent's slot and waits for a free one. */
+  async enter(parent: LiveSession, signal: AbortSignal): Promise<Admitted> {
+    this.charge(parent);
     parent.slot?.lend();
-    const giveBack = async () => {
-      // A parent that was cancelled meanwhile needs no slot to write its end.
-      await parent.slot?.reclaim().catch(() => {});
-    };
     try {
       const slot = await this.#slots.acquire(signal);
       const leave = async () => {
         slot.release();
-        await giveBack();
+        await reclaim(parent);
       };
       return { slot, leave };
     } catch (error) {
-      await giveBack();
+      await reclaim(parent);
       throw error;
     }
   }
+
+  /** Waits for a slot for a child that runs beside its parent, which keeps its own. */
+  enterBeside(signal: AbortSignal): Promise<Slot> {
+    return this.#slots.acquire(signal);
+  }
+
+  /** Lends the parent's slot while it waits for children that run beside it. */
+  async lend<T>(parent: LiveSession, wait: () => Promise<T>): Promise<T> {
+    parent.slot?.lend();
+    try {
+      return await wait();
+    } finally {
+      await reclaim(parent);
+    }
+  }
+}
+
+async function reclaim({ slot }: LiveSession): Promise<void> {
+  // A parent that was cancelled meanwhile needs no slot to write its end.
+  await slot?.reclaim().catch(() => {});
 }

@@ -1,6 +1,6 @@
 import type { LimitName, Limits, Spent } from '../core/budget.ts';
 import { totalTokens } from '../core/usage.ts';
-import type { OpenTurn } from '../session/thread.ts';
+import type { OpenTurn, Thread } from '../session/thread.ts';
 import type { Skill, SkillLimits } from '../skills/types.ts';
 
 const KEYS: readonly [name: LimitName, limit: keyof SkillLimits, key: string][] = [
@@ -24,6 +24,22 @@ export function limitsOf(
     if (skill.limits[limit] === undefined) continue;
     limits[name] = skill.limits[limit];
     setBy[name] = `${key} of the skill ${skill.name}${where}`;
+  }
+  return { limits, setBy };
+}
+
+/** The limits that a child was started with, for one whose skill may be another one by now. */
+export function limitsOfStarted(
+  { started }: Pick<Thread, 'started'>,
+  steps: { limit: number; setBy: string },
+): ReturnType<typeof limitsOf> {
+  const limits: Limits = { steps: steps.limit };
+  const setBy: Partial<Record<LimitName, string>> = { steps: steps.setBy };
+  for (const [name, , key] of KEYS) {
+    const limit = started?.budget[name];
+    if (limit === undefined) continue;
+    limits[name] = limit;
+    setBy[name] = `${key} of the skill ${started?.skill?.name ?? ''}`;
   }
   return { limits, setBy };
 }

@@ -9,6 +9,7 @@ import { joined, narrowedBy } from '../session/narrowed.ts';
 import { Session } from '../session/session.ts';
 import type { OpenTurn, Thread } from '../session/thread.ts';
 import type { TurnInput } from '../session/turn-result.ts';
+import { answerCheck } from '../skills/output-schema.ts';
 import type { Skill, SkillBody } from '../skills/types.ts';
 import type { Tool } from '../tools/define-tool.ts';
 import { type EndedChild, isFrom, readChild } from './child-log.ts';
@@ -90,7 +91,8 @@ export class ChildSessions {
   }
 
   async #start(request: ChildRequest): Promise<ChildStart> {
-    const { parent, continueFrom, forkFrom } = request;
+    const { parent, skill, continueFrom, forkFrom } = request;
+    if (skill.outputSchema && !continueFrom) await answerCheck(skill.outputSchema);
     const { store, leases } = this.#options.host;
     const reference = continueFrom ?? forkFrom;
     if (reference === undefined) {

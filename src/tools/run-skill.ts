@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { toolPrompt } from '../core/prompts.ts';
 import { defineTool, type Tool } from './define-tool.ts';
+import { references } from './references.ts';
 import type { RunSkillInput, SkillService } from './skill-service.ts';
 
 /** Models copy argument objects as they are; text is what the skill gets in the end. */
@@ -8,10 +9,20 @@ const argumentsText = z
   .union([z.string(), z.record(z.string(), z.unknown()), z.array(z.unknown()), z.number(), z.boolean(), z.null()])
   .transform((value) => (typeof value === 'string' ? value : value === null ? '' : JSON.stringify(value)));
 
-const references = z.union([z.array(z.string()), z.string()]).transform((value) => {
-  const list = typeof value === 'string' ? value.split(/[\s,]+/) : value;
-  return list.filter((reference) => reference !== '');
+const texts = z.union([z.array(z.unknown()), z.string()]).transform((value): string[] => {
+  const list = Array.isArray(value) ? value : listIn(value);
+  return list.map((item) => (typeof item === 'string' ? item : JSON.stringify(item)));
 });
+
+/** Models write a list as its JSON text, too. */
+function listIn(text: string): unknown[] {
+  try {
+    const value: unknown = JSON.parse(text);
+    return Array.isArray(value) ? value : [text];
+  } catch {
+    return [text];
+  }
+}
 
 /** The lax schema that calls are checked with; `parameters` is what a model is shown. */
 const input = z
@@ -22,6 +33,8 @@ const input = z
     continue_from: z.string().nullish(),
     fork_from: z.string().nullish(),
     inputs_from: references.nullish(),
+    items: texts.nullish(),
+    background: z.union([z.boolean(), z.stringbool()]).nullish(),
   })
   .transform((value, context): RunSkillInput => {
     const name = value.name ?? value.skill_name;
@@ -35,11 +48,16 @@ const input = z
       continue_from: value.continue_from || undefined,
       fork_from: value.fork_from || undefined,
       inputs_from: value.inputs_from ?? undefined,
+      items: value.items ?? undefined,
+      background: value.background ?? undefined,
     };
   });
 
-/** `description` carries the catalog, or the pointer to search; it is frozen with the session. */
-export function runSkillTool(description: string, service: SkillService): Tool<RunSkillInput> {
+/**
+ * `description` carries the catalog, or the pointer to search; it is frozen with the session. Without
+ * `background` the model is not told that children can run beside its turn.
+ */
+export function runSkillTool(description: string, service: SkillService, background = true): Tool<RunSkillInput> {
   const { parameters } = toolPrompt('run_skill');
   const text = (name: string) => ({ type: 'string', ...(parameters[name] ? { description: parameters[name] } : {}) });
   const tool = defineTool({
@@ -60,6 +78,8 @@ export function runSkillTool(description: string, service: SkillService): Tool<R
         continue_from: text('continue_from'),
         fork_from: text('fork_from'),
         inputs_from: { type: 'array', items: { type: 'string' }, description: parameters.inputs_from },
+        items: { type: 'array', items: { type: 'string' }, description: parameters.items },
+        ...(background ? { background: { type: 'boolean', description: parameters.background } } : {}),
       },
       required: ['name'],
     },

@@ -7,6 +7,8 @@ export interface RunSkillInput {
   continue_from?: string | undefined;
   fork_from?: string | undefined;
   inputs_from?: string[] | undefined;
+  /** One child for each, whose task is `arguments`, if there are any, and then the item. */
+  items?: string[] | undefined;
   /** Returns the reference at once; the result comes later. */
   background?: boolean | undefined;
 }

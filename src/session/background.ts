@@ -1,0 +1,26 @@
+import type { SessionEvent } from '../core/events.ts';
+import type { Session } from './session.ts';
+
+/** The children that run beside one turn, as the turn sees them. What the log says of them decides. */
+export interface BackgroundChildren {
+  /** Lets those run that the log has as started and that do not run here yet: new ones, and after a crash all. */
+  launch(): void;
+  /** The events that deliver each child that has ended, in the order of their ends; empty when none has. */
+  deliveries(): SessionEvent[];
+  /** Resolves when none runs any more, or when a message to the session has arrived. @throws the signal's reason. */
+  settled(signal: AbortSignal): Promise<void>;
+  /** Ends all of them, those too that do not run yet: after it `deliveries` has every one. */
+  stop(reason: string): Promise<void>;
+  /** Ends what runs here and leaves the logs of others alone; nothing is delivered any more. */
+  halt(): Promise<void>;
+}
+
+/** How sessions come to run children beside their turns. */
+export interface BackgroundHost {
+  /** What happens to children that still run when the model wants to end the turn. */
+  readonly atEnd: 'wait' | 'cancel';
+  /** The children of a turn that runs under `signal`; none for a session that does not run here. */
+  of(session: Session, signal: AbortSignal): BackgroundChildren | undefined;
+  /** Ends the undelivered children of a session that no turn runs for, and gives the events that deliver them. */
+  close(session: Session, reason: string): Promise<SessionEvent[]>;
+}
