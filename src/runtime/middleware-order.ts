@@ -3,8 +3,11 @@ import { budgets } from '../middleware/budgets.ts';
 import { type ClippingOptions, clipping } from '../middleware/clipping.ts';
 import type { Compactor } from '../middleware/compaction/compactor.ts';
 import { compaction } from '../middleware/compaction.ts';
+import { finalAnswer } from '../middleware/final-answer.ts';
 import { lazySkills } from '../middleware/lazy-skills.ts';
+import { outputSchema } from '../middleware/output-schema.ts';
 import { type PermissionOptions, permissions } from '../middleware/permissions.ts';
+import { preloadedSkills } from '../middleware/preloaded-skills.ts';
 import { projectInstructions } from '../middleware/project-instructions.ts';
 import { redaction } from '../middleware/redaction.ts';
 import { type RequiredSkillsOptions, requiredSkills } from '../middleware/required-skills.ts';
@@ -32,7 +35,10 @@ export function shippedMiddleware(options: ShippedOptions): Middleware[] {
     compaction(options.compactor),
     projectInstructions(),
     options.lazy ? lazySkills(options.listing) : skillCatalog(options.listing),
+    preloadedSkills(options.listing),
     ...(options.required ? [requiredSkills(options.required)] : []),
+    finalAnswer(),
+    outputSchema(),
     clipping(options.clipping),
   ];
 }

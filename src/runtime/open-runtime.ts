@@ -132,6 +132,7 @@ async function wire(options: RuntimeOptions, loaded: LoadedConfig, parts: Parts)
     recordUse: (skill, session) => recordUse(folders.reasonixHome, skill, session),
     installed: options.installed,
     background: config.agent.background,
+    outputLimit: config.tools.output_limit,
     backgroundTools: new BackgroundTools({ store, text }),
   });
   const { lazy, list, required: requiredConfig } = config.skills;
@@ -204,6 +205,7 @@ async function wire(options: RuntimeOptions, loaded: LoadedConfig, parts: Parts)
     recordUse: (skill, session) => recordUse(folders.reasonixHome, skill, session),
     subscribe: (session, listener) => observers.subscribe(session, listener),
     observe: (listener) => observers.observe(listener),
+    mcpStatus: () => outside.mcp?.servers.status() ?? [],
     close: async () => {
       await outside.close();
       if (!options.store) await store.close();

@@ -28,6 +28,8 @@ export interface RunResult {
   session: string;
   status: TurnResult['status'];
   answer: string;
+  /** The value of the answer, where it had to fit an `output-schema` and does. */
+  output?: unknown;
   /** Model calls of the session itself. */
   steps: number;
   /** `total` = `own` + the sum over all descendants. */
@@ -106,6 +108,7 @@ export class RunReport {
       session: this.#session,
       status: turn.status,
       answer: turn.answer,
+      ...(turn.structured ? { output: JSON.parse(turn.answer) as unknown } : {}),
       steps: own.steps,
       usage: { own: own.usage, total: all.reduce((sum, { usage }) => addUsage(sum, usage), noUsage()) },
       ...(cost === undefined ? {} : { cost }),

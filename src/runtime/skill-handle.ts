@@ -16,6 +16,8 @@ export interface SkillRunOptions extends SendOptions {
 /** What a skill gave back. */
 export interface SkillRun {
   answer: string;
+  /** The value of the answer, where the skill has an `output-schema` and the answer fits it. */
+  output?: unknown;
   status: RunResult['status'];
   /** Reference of the child session; of an inline skill, the session that ran it. */
   ref: string;
@@ -56,6 +58,7 @@ export class SkillHandle {
     }
     return {
       answer: result.answer,
+      output: result.output,
       status: result.status,
       ref: child?.ref ?? handle.id,
       session: handle.id,

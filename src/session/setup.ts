@@ -26,6 +26,7 @@ export async function prepare(
     get tools() {
       return [...tools.values()];
     },
+    events,
     addTool: (tool) => void tools.set(tool.name, tool),
     addSection: (text) => void sections.push(text),
     addEvent: (event) => void events.push(event),

@@ -256,10 +256,17 @@ export class Thread {
     this.size.add(resultSize(event));
     this.loadedSkills.answered(event);
     if (event.limit && this.turn) this.turn.refusedBy = event.limit;
-    if (event.child) this.children.push({ ref: event.child, call: event.call });
+    if (event.child) this.#child(event.child, event.call);
+  }
+
+  /** A call with several children has a `usage` for each; one with a single child names it in its result as well. */
+  #child(ref: string, call: string): void {
+    const last = this.children.at(-1);
+    if (last?.ref !== ref || last.call !== call) this.children.push({ ref, call });
   }
 
   #childUsage(event: EventOf<'usage'>): void {
+    this.#child(event.child, event.call);
     this.childUsage = addUsage(this.childUsage, event.usage);
     if (!this.turn) return;
     this.turn.childUsage = addUsage(this.turn.childUsage, event.usage);

@@ -24,6 +24,7 @@ import type { BackgroundTools } from './background-tools.ts';
 import { appliedText } from './changes-text.ts';
 import type { Isolation } from './isolation.ts';
 import { listChildren } from './list-children.ts';
+import { checkItems, runItems } from './items.ts';
 import type { LiveSession, LiveSessions } from './live.ts';
 import { findReference } from './references.ts';
 import { resultText } from './result-text.ts';
@@ -45,6 +46,8 @@ export interface DispatcherOptions {
   installed?: InstalledHook | undefined;
   /** Whether children may run beside their parent's turn; where they may not, it waits for them. */
   background: boolean;
+  /** Most bytes of a result. */
+  outputLimit: number;
   backgroundTools: BackgroundTools;
 }
 
@@ -62,6 +65,7 @@ export class Dispatcher implements SkillService {
       const skill = await this.#find(input.name, caller);
       const isHost = caller.session.thread.hostCall;
       if (skill.disableModelInvocation && !isHost) throw refused('model-invocation-off', { name: skill.name });
+      if (input.items) return this.#runItems(skill, { ...input, items: input.items }, caller, context);
       return skill.runAs === 'subagent'
         ? this.#runChild(skill, input, caller, context)
         : this.#runInline(skill, input, caller);
@@ -184,6 +188,21 @@ export class Dispatcher implements SkillService {
       child: result.reference,
       events: [usageEvent(call, result), loadedEvent(skill, body.hash)],
     };
+  }
+
+  async #runItems(
+    skill: Skill,
+    input: RunSkillInput & { items: string[] },
+    parent: LiveSession,
+    { call, signal, recovering }: ToolContext,
+  ): Promise<ToolOutcome> {
+    checkItems(skill, input);
+    const { store, runner, outputLimit: limit } = this.#options;
+    const body = await (await this.#options.library(parent.session.info.cwd)).load(skill);
+    const outcome = await runItems({ runner, store, parent, call, skill, body, input, signal, recovering, limit });
+    if (!outcome.events) return outcome;
+    await this.#options.recordUse(skill.name, parent.session.id);
+    return { ...outcome, events: [...outcome.events, loadedEvent(skill, body.hash)] };
   }
 
   /** The child is durable when this returns; it runs once the events are, too. */

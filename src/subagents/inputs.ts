@@ -1,6 +1,12 @@
 import { prompt } from '../core/prompts.ts';
+import { byteLength } from '../core/text.ts';
 import type { SessionStore } from '../store/contract.ts';
+import { clippedAnswer, fairShare } from './fair-share.ts';
 import { answerOf, findReference } from './references.ts';
+
+/** Most bytes of one answer that a task carries, and of all of them; the rest is read with `read_result`. */
+export const INPUT_LIMIT = 64 * 1024;
+export const INPUTS_LIMIT = 256 * 1024;
 
 /** The answer of an earlier child, as a new one gets it. */
 export interface Input {
@@ -39,5 +45,11 @@ export async function withInputs(
       return { reference, ...answerOf(reference, thread) };
     }),
   );
-  return inputsText(task, inputs);
+  const share = fairShare(
+    inputs.map(({ answer }) => byteLength(answer)),
+    INPUTS_LIMIT,
+  );
+  const most = Math.min(INPUT_LIMIT, share);
+  const fitting = inputs.map((input) => ({ ...input, answer: clippedAnswer(input.answer, most, input.reference) }));
+  return inputsText(task, fitting);
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { prompt, toolPrompt } from '../core/prompts.ts';
 import { defineTool, type Tool } from './define-tool.ts';
 
-/** Finds the whole text of a tool call of a session, or of a child's answer. */
+/** Finds the whole text of a tool call of a session, or of an answer of a child of its tree. */
 export type FullResultLookup = (session: string, id: string) => Promise<string | undefined>;
 
 /** Characters that one page has when the model does not say. */
@@ -10,17 +10,37 @@ const PAGE = 10_000;
 /** At three bytes a character a page stays below the largest result, so that it is never clipped itself. */
 const LARGEST_PAGE = 10_000;
 
+interface Page {
+  id: string;
+  offset: number;
+  limit: number;
+}
+
 /** Pages through a result that was clipped, or through a child's whole answer. */
-export function readResultTool(lookup: FullResultLookup): Tool<{ id: string; offset: number; limit: number }> {
+export function readResultTool(lookup: FullResultLookup): Tool<Page> {
   const { description, parameters } = toolPrompt('read_result');
   return defineTool({
     name: 'read_result',
     description,
-    input: z.object({
-      id: z.string().describe(parameters.id ?? ''),
-      offset: z.int().min(0).default(0),
-      limit: z.int().min(1).max(LARGEST_PAGE).default(PAGE),
-    }),
+    input: z
+      .object({
+        id: z
+          .string()
+          .optional()
+          .describe(parameters.id ?? ''),
+        reference: z
+          .string()
+          .optional()
+          .describe(parameters.reference ?? ''),
+        offset: z.int().min(0).default(0),
+        limit: z.int().min(1).max(LARGEST_PAGE).default(PAGE),
+      })
+      .transform(({ id, reference, offset, limit }, context): Page => {
+        const wanted = id || reference;
+        if (wanted) return { id: wanted, offset, limit };
+        context.addIssue({ code: 'custom', path: ['id'], message: 'required, or a reference' });
+        return z.NEVER;
+      }),
     effects: 'read',
     async execute({ id, offset, limit }, context) {
       const text = await lookup(context.session, id);

@@ -22,11 +22,12 @@ export interface RunView {
 
 /** The result of a run as `--output json` prints it. */
 export function resultJson(result: RunResult): Record<string, unknown> {
-  const { session, status, answer, steps, usage, cost, subagents, required, limit, error } = result;
+  const { session, status, answer, output, steps, usage, cost, subagents, required, limit, error } = result;
   return {
     session,
     status,
     answer,
+    ...(output === undefined ? {} : { output }),
     steps,
     usage,
     cost: cost ?? null,

@@ -1,0 +1,198 @@
+import { describe, expect, it } from 'vitest';
+import type { SessionEvent } from '../../src/core/events.ts';
+import type { ModelRequest } from '../../src/models/contract.ts';
+import { Thread } from '../../src/session/thread.ts';
+import { memoryStore } from '../../src/store/memory.ts';
+import { call, referencesIn, workshop } from '../runtime/workshop.ts';
+
+const lastText = ({ messages }: ModelRequest) => (messages.at(-1) as { content: string }).content;
+const hasResult = ({ messages }: ModelRequest) => messages.some(({ role }) => role === 'tool');
+/** A parent that makes one call, then answers with its result. */
+const once = (input: Record<string, unknown>, child: (request: ModelRequest) => unknown) => (request: ModelRequest) => {
+  if (request.skill) return child(request) as string;
+  return hasResult(request) ? lastText(request) : { calls: [call('run_skill', { name: 'dig', ...input })] };
+};
+
+describe('run_skill with items', () => {
+  it('runs a child for each, with what they share in front; results in order, one usage a child', async () => {
+    const shop = workshop();
+    shop.skill('dig', { runAs: 'subagent' }, 'You dig.');
+    const { runtime } = await shop.open(
+      once({ arguments: 'Dig for', items: ['gold', { kind: 'tin' }, 'lead'] }, async (request) => {
+        if (lastText(request).includes('tin')) throw new Error('the shovel broke');
+        return `found ${lastText(request).replace('\n\n', ' ')}`;
+      }),
+    );
+    const run = await (await runtime.session()).send('go').result;
+    expect(run.answer).toMatch(
+      /^3 items: 2 completed, 1 failed\. Continue one with run_skill \{"name":"dig","continue_from":"sa_…","arguments":"…"\}\.\n\nItem 1 of 3: gold\nSubagent reference: sa_\w+\nStatus: completed\nSkill: dig · steps 1 · tokens \d+\n\nfound Dig for gold\n\nItem 2 of 3: \{"kind":"tin"\}\nSubagent reference: sa_\w+\nStatus: failed\n[\s\S]*the shovel broke[\s\S]*Item 3 of 3: lead\n[\s\S]*found Dig for lead$/,
+    );
+    const events = await runtime.store.read(run.session);
+    const usage = events.flatMap((event) => (event.type === 'usage' ? [event] : []));
+    const [started] = events.flatMap((event) => (event.type === 'tool.started' ? [event.call] : []));
+    expect(usage.map((event) => event.call)).toEqual([1, 2, 3].map((n) => `${started}#${n}`));
+    const { children } = Thread.fold(run.session, events);
+    const refs = [...run.answer.matchAll(/^Subagent reference: (\S+)$/gm)].map(([, ref]) => ref);
+    expect(children.map(({ ref }) => ref)).toEqual(refs);
+    expect(run.subagents).toHaveLength(3);
+    const sum = run.subagents.reduce((total, { usage: { input } }) => total + input, run.usage.own.input);
+    expect(run.usage.total.input).toBe(sum);
+  });
+
+  it('runs no more at once than there are slots', async () => {
+    const shop = workshop();
+    shop.skill('dig', { runAs: 'subagent' }, 'You dig.');
+    let running = 0;
+    let most = 0;
+    const { runtime } = await shop.open(
+      once({ items: Array.from({ length: 12 }, (_, index) => `${index}`) }, async () => {
+        most = Math.max(most, ++running);
+        await new Promise((resolve) => setImmediate(resolve));
+        running--;
+        return 'dug';
+      }),
+      { overrides: ['agent.max_concurrent=3'] },
+    );
+    expect((await (await runtime.session()).send('go').result).answer).toContain('12 items: 12 completed');
+    expect(most).toBe(3);
+  });
+
+  it('starts as many as the ceiling of spawns has room for; the others are answered with the reason', async () => {
+    const shop = workshop();
+    shop.skill('dig', { runAs: 'subagent' }, 'You dig.');
+    const { runtime } = await shop.open(
+      once({ items: ['a', 'b', 'c', 'd', ' '] }, () => 'dug'),
+      {
+        overrides: ['agent.max_spawns=2'],
+      },
+    );
+    const { answer, subagents } = await (await runtime.session()).send('go').result;
+    expect(subagents).toHaveLength(2);
+    expect(answer).toContain('5 items: 2 completed, 3 not started');
+    expect(answer.match(/Item [34] of 5: [cd]\nNot started: .*ceiling of 2/g)).toHaveLength(2);
+    expect(answer).toContain('Item 5 of 5: \nNot started: the item is empty');
+  });
+
+  it('keeps 100 long answers under the limit; each is read on by its reference', async () => {
+    const shop = workshop();
+    shop.skill('dig', { runAs: 'subagent' }, 'You dig.');
+    const items = Array.from({ length: 100 }, (_, index) => `place ${index} ${'far '.repeat(30)}`);
+    const { runtime } = await shop.open(
+      (request) => {
+        if (request.skill) return `${lastText(request).slice(0, 8)} ${'é'.repeat(5_000)} end`;
+        if (!hasResult(request)) return { calls: [call('run_skill', { name: 'dig', items })] };
+        const result = lastText(request);
+        const pointer = /read_result (\{.*?\}) …\]/.exec(result)?.[1];
+        return pointer && result.startsWith('100 items')
+          ? { calls: [{ name: 'read_result', arguments: pointer }] }
+          : result;
+      },
+      { overrides: ['agent.max_spawns=100'] },
+    );
+    const session = await runtime.session();
+    const { answer } = await session.send('go').result;
+    const [result] = (await runtime.store.read(session.id)).flatMap((event) =>
+      event.type === 'tool.result' ? [event] : [],
+    );
+    expect(Buffer.byteLength(result?.content ?? '')).toBeLessThanOrEqual(32 * 1024);
+    expect(result?.full).toBeUndefined();
+    expect(result?.content.match(/^Subagent reference: sa_\w+$/gm)).toHaveLength(100);
+    expect(result?.content.match(/read on with read_result \{"reference":"sa_\w+","offset":\d+\}/g)).toHaveLength(100);
+    expect(answer).toMatch(/^é+ end$/);
+  });
+
+  it('gives a short answer whole where a long one is cut', async () => {
+    const shop = workshop();
+    shop.skill('dig', { runAs: 'subagent' }, 'You dig.');
+    const { runtime } = await shop.open(
+      once(
+        { items: ['long', 'short'] },
+        (request) => lastText(request) + ' word'.repeat(lastText(request) === 'long' ? 20_000 : 100),
+      ),
+    );
+    const { answer } = await (await runtime.session()).send('go').result;
+    expect(answer).toContain(`short${' word'.repeat(100)}`);
+    expect(Buffer.byteLength(answer)).toBeGreaterThan(31 * 1024);
+  });
+
+  it('refuses what does not go together', async () => {
+    const shop = workshop();
+    shop.skill('dig', { runAs: 'subagent' }, 'You dig.');
+    shop.skill('tips', {}, 'Tips.');
+    const inputs = [
+      { name: 'dig', items: ['a'], continue_from: 'sa_1111' },
+      { name: 'dig', items: ['a'], fork_from: 'sa_1111' },
+      { name: 'dig', items: ['a'], background: true },
+      { name: 'tips', items: ['a'] },
+      { name: 'dig', items: [] },
+      { name: 'dig', items: Array(101).fill('a') },
+      { name: 'dig', items: ['a', 'b'], inputs_from: ['sa_00000000000000000000000000'] },
+    ];
+    const { runtime } = await shop.open((request) => {
+      const results = request.messages.flatMap((message) => (message.role === 'tool' ? [message.content] : []));
+      return results.length > 0 ? results.join('\n---\n') : { calls: inputs.map((input) => call('run_skill', input)) };
+    });
+    const run = await (await runtime.session()).send('go').result;
+    const texts = run.answer.split('\n---\n');
+    expect(texts[0]).toContain('does not go with continue_from');
+    expect(texts[1]).toContain('does not go with fork_from');
+    expect(texts[2]).toContain('does not go with background');
+    expect(texts[3]).toContain('inline skill');
+    expect(texts[4]).toContain('items has 0 entries');
+    expect(texts[5]).toContain('items has 101 entries');
+    // One reason that holds for all of them is said once.
+    expect(texts[6]).toMatch(/^(?!.*Item).*sa_00000000000000000000000000/);
+    expect(run.subagents).toEqual([]);
+  });
+
+  it('gives each the inputs, and the whole to code that runs it', async () => {
+    const shop = workshop();
+    shop.skill('dig', { runAs: 'subagent' }, 'You dig.');
+    const { runtime } = await shop.open((request) => `${/secret \d/.exec(lastText(request))?.[0] ?? 'secret 7'}`);
+    const session = await runtime.session();
+    const first = await session.runSkill({ name: 'dig', arguments: 'x' }).result;
+    const ref = first.subagents[0]?.ref ?? '';
+    const both = await session.runSkill({ name: 'dig', items: ['a', 'b'], inputs_from: [ref] }).result;
+    expect(both.status).toBe('completed');
+    expect(both.answer).toMatch(/^2 items: 2 completed[\s\S]*\n\nsecret 7\n\nItem 2[\s\S]*\n\nsecret 7$/);
+  });
+
+  it('finds every child again after a crash, wherever it happened', async () => {
+    const shop = workshop();
+    shop.skill('dig', { runAs: 'subagent' }, 'You dig.');
+    const script = once({ items: ['a', 'b', 'c'] }, (request) => `dug ${lastText(request)}`);
+    const options = { overrides: ['agent.max_spawns=3'] };
+    const whole = await shop.open(script, options);
+    const session = await whole.runtime.session();
+    const undisturbed = await session.send('go').result;
+    const logs = new Map<string, SessionEvent[]>();
+    for (const id of [session.id, ...undisturbed.subagents.map(({ ref }) => ref)]) {
+      const events = await whole.runtime.store.read(id);
+      logs.set(
+        id,
+        events.map(({ seq: _seq, at: _at, ...event }) => event as SessionEvent),
+      );
+    }
+    const parent = logs.get(session.id) ?? [];
+    const cut = parent.findIndex(({ type }) => type === 'tool.started') + 1;
+    const [one, two] = undisturbed.subagents.map(({ ref }) => ref);
+    // The first had ended, the second was in the middle, the third had not begun.
+    const store = memoryStore();
+    await store.append(session.id, 0, parent.slice(0, cut));
+    await store.append(one ?? '', 0, logs.get(one ?? '') ?? []);
+    await store.append(two ?? '', 0, (logs.get(two ?? '') ?? []).slice(0, -2));
+    const after = await shop.open(script, { ...options, store });
+    const resumed = await (await after.runtime.session({ resume: session.id })).resume().result;
+    expect(resumed.answer).toContain('3 items: 3 completed');
+    expect(referencesIn([{ role: 'tool', content: resumed.answer }])).toEqual([one]);
+    expect(resumed.answer).toContain(two);
+    expect((await store.list({ root: session.id, kind: 'child' })).sessions).toHaveLength(3);
+    const usage = (await store.read(session.id)).filter(({ type }) => type === 'usage');
+    expect(usage).toHaveLength(3);
+    expect(usage).toEqual(
+      parent
+        .filter(({ type }) => type === 'usage')
+        .map((event, index) => expect.objectContaining(index < 2 ? event : { type: 'usage' })),
+    );
+  });
+});
