@@ -35,6 +35,7 @@ export type {
   ResolvedModel,
 } from './models/contract.ts';
 export { scriptedModel } from './models/scripted.ts';
+export { expectStablePrefix, type PrefixBreak, prefixBreaks } from './models/stable-prefix.ts';
 export { openRuntime } from './runtime/open-runtime.ts';
 export type { RuntimeOptions, SendOptions, SessionOptions } from './runtime/options.ts';
 export type { RunResult, SubagentReport } from './runtime/run-report.ts';

@@ -3,7 +3,7 @@ import { Thread } from '../../session/thread.ts';
 import type { Handler } from '../command.ts';
 import type { sessionShowFlags } from '../command-flags.ts';
 import { EXIT } from '../failure.ts';
-import { fullCount, plural, statusOf } from '../format.ts';
+import { costText, fullCount, plural, statusOf } from '../format.ts';
 import { dataColumns, note, print, printJson } from '../output.ts';
 import { contextOf } from '../session/context.ts';
 import { contextLines } from '../session/context-lines.ts';
@@ -12,6 +12,8 @@ import { messagesJson } from '../session/messages.ts';
 import { findSession, withStore } from '../session/open-store.ts';
 import { summaryJson } from '../session/summary-json.ts';
 import { transcriptOf } from '../session/transcript.ts';
+import { usageOf } from '../session/usage.ts';
+import { usageLines } from '../session/usage-lines.ts';
 import { shortPath } from '../settings.ts';
 import { paintFor, printable, printableLine } from '../terminal.ts';
 
@@ -27,6 +29,13 @@ export const sessionShow: Handler<typeof sessionShowFlags> = ({ flags, args }) =
       if (flags.json) printJson({ ...summaryJson(summary), log: events });
       else
         for (const line of logLines(events, { columns: dataColumns(), paint: paintFor(process.stdout) })) print(line);
+      return EXIT.done;
+    }
+    if (flags.usage) {
+      const report = usageOf(events);
+      const look = { columns: dataColumns(), paint: paintFor(process.stdout), isFull: flags.full ?? false };
+      if (flags.json) printJson({ session: summary.session, model: summary.model, ...report });
+      else for (const line of usageLines(report, look)) print(line);
       return EXIT.done;
     }
     const thread = Thread.fold(summary.session, events);
@@ -56,7 +65,12 @@ export const sessionShow: Handler<typeof sessionShowFlags> = ({ flags, args }) =
     print(
       paint(
         'dim',
-        `${shortPath(summary.cwd)} · ${plural(thread.steps, 'step')} · ${fullCount(totalTokens(thread.usage))} tokens`,
+        [
+          shortPath(summary.cwd),
+          plural(thread.steps, 'step'),
+          `${fullCount(totalTokens(thread.usage))} tokens`,
+          ...(thread.cost ? [costText(thread.cost)] : []),
+        ].join(' · '),
       ),
     );
     for (const { kind, title, text } of transcriptOf(events)) {
