@@ -55,7 +55,7 @@ export const sessionShow: Handler<typeof sessionShowFlags> = ({ flags, args }) =
         usage,
         child_usage: childUsage,
         cost: cost ?? null,
-        messages: messagesJson(thread),
+        messages: messagesJson(summary.session, events),
       });
       return EXIT.done;
     }

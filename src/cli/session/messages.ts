@@ -1,8 +1,13 @@
+import type { StoredEvent } from '../../core/events.ts';
 import type { Message } from '../../core/messages.ts';
-import type { Thread } from '../../session/thread.ts';
+import { Thread } from '../../session/thread.ts';
 
-/** The messages of a session as `session show --json` prints them. */
-export function messagesJson(thread: Thread): Record<string, unknown>[] {
+/** The messages of a session as `session show --json` prints them: all of them, compacted or not. */
+export function messagesJson(session: string, events: readonly StoredEvent[]): Record<string, unknown>[] {
+  const thread = Thread.fold(
+    session,
+    events.filter(({ type }) => type !== 'context.compacted'),
+  );
   const childOf = new Map(thread.children.map(({ ref, call }) => [call, ref]));
   return thread.history().map((message) => messageJson(message, childOf));
 }

@@ -1,4 +1,6 @@
 import type { StoredEvent } from '../../core/events.ts';
+import { compactionRow } from './context.ts';
+import { compactionText } from './context-lines.ts';
 
 /** A piece of a session as a person reads it. */
 export interface Passage {
@@ -50,7 +52,7 @@ function passagesOf(event: StoredEvent): Passage[] {
         { kind: 'note', title: `${event.enabled ? 'enabled' : 'disabled'} the skill ${event.name}`, text: '', at },
       ];
     case 'context.compacted':
-      return [{ kind: 'note', title: `compacted ${event.replaced} messages`, text: '', at }];
+      return [{ kind: 'note', title: `compacted: ${compactionText(compactionRow(event))}`, text: '', at }];
     case 'turn.ended': {
       const why = event.reason === undefined ? '' : `: ${event.reason}`;
       return [{ kind: 'note', title: `turn ${event.status.replace('_', ' ')}${why}`, text: '', at }];
