@@ -63,7 +63,10 @@ export const sessionTreeFlags = {
 export const sessionShowFlags = {
   log: { type: 'boolean', doc: 'every event of the log instead, a line each' },
   full: { type: 'boolean', doc: 'do not shorten long tool results; with --usage, a line a step' },
-  usage: { type: 'boolean', doc: 'tokens and cost: cache reads and writes, their share, and what lost a cached prefix' },
+  usage: {
+    type: 'boolean',
+    doc: 'tokens and cost: cache reads and writes, their share, and what lost a cached prefix',
+  },
   context: { type: 'boolean', doc: 'what the model would be sent now, in tokens, and what was compacted' },
   ...jsonFlag,
   ...settingsFlags,

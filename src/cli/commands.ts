@@ -208,7 +208,12 @@ export const COMMANDS: readonly Command[] = [
     summary: 'Show the messages of a session or sub-agent, or with --log every event of its log.',
     args: [reference],
     flags: sessionShowFlags,
-    examples: ['session show s_01k8', 'session show sa_01k8 --log', 'session show s_01k8 --usage', 'session show s_01k8 --json'],
+    examples: [
+      'session show s_01k8',
+      'session show sa_01k8 --log',
+      'session show s_01k8 --usage',
+      'session show s_01k8 --json',
+    ],
     load: async () => (await import('./commands/session-show.ts')).sessionShow,
   }),
   command({
