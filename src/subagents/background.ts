@@ -10,6 +10,7 @@ import type { Admission } from './admission.ts';
 import type { EndedChild } from './child-log.ts';
 import type { LiveSession, LiveSessions } from './live.ts';
 import { failedEnd, type MadeChild, type SubagentRunner, usageEvent } from './runner.ts';
+import { stopWithChild } from './stop-with-child.ts';
 
 export interface BackgroundOptions {
   live: LiveSessions;
@@ -194,8 +195,9 @@ export class Background implements BackgroundChildren {
     const { runner } = this.#options;
     try {
       child.made ??= runner.reopen(this.#parent, child.reference, child.call);
-      child.ended = await runner.finish(await child.made, signal);
+      child.ended = await runner.finish(await child.made, this.#parent, signal);
     } catch (error) {
+      stopWithChild(this.#parent, error);
       child.ended = failedEnd(new Thread(child.reference), error);
     } finally {
       unlink();

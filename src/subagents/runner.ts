@@ -76,16 +76,16 @@ export class SubagentRunner {
   }
 
   /** Runs a background child to its end, in a slot of its own; every end is a result. */
-  async finish(made: MadeChild, signal: AbortSignal): Promise<EndedChild> {
-    const ended = await this.#finish(made, signal);
-    return {
-      ...ended,
-      result: await this.#settled(ended.result, this.#options.live.get(ended.turn?.from?.session ?? '')),
-    };
+  async finish(made: MadeChild, parent: LiveSession, signal: AbortSignal): Promise<EndedChild> {
+    const ended = 'ended' in made ? made.ended : await this.#finish(made, parent, signal);
+    return { ...ended, result: await this.#settled(ended.result, parent) };
   }
 
-  async #finish(made: MadeChild, signal: AbortSignal): Promise<EndedChild> {
-    if ('ended' in made) return made.ended;
+  async #finish(
+    made: Extract<MadeChild, { live: LiveSession }>,
+    parent: LiveSession,
+    signal: AbortSignal,
+  ): Promise<EndedChild> {
     const { admission, live } = this.#options;
     const { session, budget } = made.live;
     try {
@@ -94,7 +94,7 @@ export class SubagentRunner {
       await session.run(undefined, { budget, signal });
       return endOf(session.thread);
     } catch (error) {
-      stopWithChild(live.get(session.started.parent?.session ?? ''), error);
+      stopWithChild(parent, error);
       return failedEnd(session.thread, error);
     } finally {
       live.delete(made.reference);
@@ -158,11 +158,11 @@ export class SubagentRunner {
   }
 
   /** With what a child that has a worktree changed in it. One that was cancelled is not kept waiting for that. */
-  async #settled(result: ChildResult, caller: LiveSession | undefined): Promise<ChildResult> {
+  async #settled(result: ChildResult, caller: LiveSession): Promise<ChildResult> {
     if (result.turn.status === 'cancelled') return result;
     const changes = await this.#options.isolation.settle(result.reference);
     if (!changes) return result;
-    return { ...result, changes: changesText(changes, caller?.session.tool('apply_diff') !== undefined) };
+    return { ...result, changes: changesText(changes, caller.session.tool('apply_diff') !== undefined) };
   }
 
   async #made(session: Session, budget: Budget, hold: () => Promise<void>): Promise<MadeChild> {

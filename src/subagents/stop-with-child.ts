@@ -8,7 +8,7 @@ const STORE_FAILURES: readonly ErrorCode[] = ['store', 'store_full', 'store_corr
  * What a child could not log is no answer for its parent: the parent's turn stays open as well, and
  * whoever goes on with it goes on with the child.
  */
-export function stopWithChild(parent: LiveSession | undefined, error: unknown): void {
-  if (!parent || !ReasonixError.isInstance(error) || !STORE_FAILURES.includes(error.code)) return;
+export function stopWithChild(parent: LiveSession, error: unknown): void {
+  if (!ReasonixError.isInstance(error) || !STORE_FAILURES.includes(error.code)) return;
   parent.session.fatal ??= error;
 }
