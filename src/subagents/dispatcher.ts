@@ -5,6 +5,7 @@ import { prompt } from '../core/prompts.ts';
 import { shortDescription } from '../skills/catalog.ts';
 import { createSkill } from '../skills/create.ts';
 import { neutralise } from '../skills/neutralise.ts';
+import { preloadOf, unknownPreloads } from '../skills/preload.ts';
 import { renderAlreadyLoaded, renderForReading, renderInline } from '../skills/render.ts';
 import { searchSkills } from '../skills/search.ts';
 import type { Skill, SkillLibrary } from '../skills/types.ts';
@@ -23,8 +24,8 @@ import type {
 import type { BackgroundTools } from './background-tools.ts';
 import { appliedText } from './changes-text.ts';
 import type { Isolation } from './isolation.ts';
-import { listChildren } from './list-children.ts';
 import { checkItems, runItems } from './items.ts';
+import { listChildren } from './list-children.ts';
 import type { LiveSession, LiveSessions } from './live.ts';
 import { findReference } from './references.ts';
 import { resultText } from './result-text.ts';
@@ -177,13 +178,14 @@ export class Dispatcher implements SkillService {
     const body = await (await this.#options.library(parent.session.info.cwd)).load(skill);
     const { call, signal, recovering } = context;
     const request = { parent, call, skill, body, task, continueFrom, forkFrom, inputsFrom, signal, recovering };
+    const note = continueFrom ? undefined : await this.#unknownPreloads(skill, context);
     if (this.#options.background && input.background && !parent.session.thread.hostCall) {
-      return this.#runBeside(request, parent);
+      return withNote(await this.#runBeside(request, parent), note);
     }
     const result = await this.#options.runner.run(request);
     await this.#options.recordUse(skill.name, parent.session.id);
     return {
-      content: resultText(result),
+      content: resultText({ ...result, note }),
       isError: result.turn.status !== 'completed' && result.turn.status !== 'limit',
       child: result.reference,
       events: [usageEvent(call, result), loadedEvent(skill, body.hash)],
@@ -194,15 +196,26 @@ export class Dispatcher implements SkillService {
     skill: Skill,
     input: RunSkillInput & { items: string[] },
     parent: LiveSession,
-    { call, signal, recovering }: ToolContext,
+    context: ToolContext,
   ): Promise<ToolOutcome> {
+    const { call, signal, recovering } = context;
     checkItems(skill, input);
     const { store, runner, outputLimit: limit } = this.#options;
     const body = await (await this.#options.library(parent.session.info.cwd)).load(skill);
     const outcome = await runItems({ runner, store, parent, call, skill, body, input, signal, recovering, limit });
     if (!outcome.events) return outcome;
     await this.#options.recordUse(skill.name, parent.session.id);
-    return { ...outcome, events: [...outcome.events, loadedEvent(skill, body.hash)] };
+    const note = await this.#unknownPreloads(skill, context);
+    return withNote({ ...outcome, events: [...outcome.events, loadedEvent(skill, body.hash)] }, note);
+  }
+
+  /** What the caller, and whoever watches, are told of `skills:` that do not exist. */
+  async #unknownPreloads(skill: Skill, { cwd, progress }: ToolContext): Promise<string | undefined> {
+    if (skill.preload.length === 0) return undefined;
+    const { unknown } = preloadOf(skill, await this.#options.library(cwd));
+    const note = unknownPreloads(skill, unknown);
+    if (note) progress(note);
+    return note;
   }
 
   /** The child is durable when this returns; it runs once the events are, too. */
@@ -229,6 +242,9 @@ export class Dispatcher implements SkillService {
     return caller;
   }
 }
+
+const withNote = (outcome: ToolOutcome, note: string | undefined): ToolOutcome =>
+  note === undefined ? outcome : { ...outcome, content: `${outcome.content}\n\n${note}` };
 
 const loadedEvent = (skill: Skill, hash: string): EventOf<'skill.loaded'> => ({
   type: 'skill.loaded',

@@ -12,6 +12,8 @@ export interface ChildResult {
   reference: string;
   skill: string;
   turn: TurnResult;
+  /** What the caller has to know besides. */
+  note?: string | undefined;
   /** What a child with a worktree of its own changed, and what to do about it. */
   changes?: string | undefined;
 }
@@ -35,7 +37,7 @@ export function boundedResultText(result: ChildResult, limit: number): string {
 }
 
 /** The lines of design §9, then the answer; of a failed child what it has, and why it failed. */
-export function resultText({ reference, skill, turn, changes = '' }: ChildResult): string {
+export function resultText({ reference, skill, turn, note = '', changes = '' }: ChildResult): string {
   const header = prompt('subagent-result', {
     reference,
     status: statusText(turn),
@@ -45,7 +47,7 @@ export function resultText({ reference, skill, turn, changes = '' }: ChildResult
     tokens: totalTokens(turn.usage.total),
   });
   const why = turn.status === 'completed' || turn.status === 'limit' ? '' : (turn.reason ?? '');
-  return [header, why && prompt('subagent-why', { why }), turn.answer, changes]
+  return [header, why && prompt('subagent-why', { why }), note, turn.answer, changes]
     .filter((part) => part !== '')
     .join('\n\n');
 }
