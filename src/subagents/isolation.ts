@@ -77,13 +77,14 @@ export class Isolation {
    * @throws ReasonixError `worktree` where there can be none, in words for a model.
    */
   async make(reference: string, caller: string, source?: string): Promise<EventOf<'worktree.started'>> {
-    const { top, common, prefix, head } = await findRepository(caller);
+    const around = await findRepository(caller);
+    const { top, common, prefix, head } = around;
     const folder = worktreeFolder(this.#options.reasonixHome, reference);
     const cwd = prefix === '' ? folder : join(folder, prefix);
     const place = { type: 'worktree.started' as const, folder, cwd, caller, repository: top, common };
     const copied = source === undefined ? undefined : await this.#state(source);
     const isCopy = copied !== undefined && !copied.closed && copied.started.common === common;
-    const start = isCopy ? copied.started : { head, base: await commitNow(top, head) };
+    const start = isCopy ? copied.started : { head, base: await commitNow(around) };
     const started = { ...place, head: start.head, base: start.base };
     await this.#build(started, isCopy ? await this.#bytesOf(source ?? '', copied) : undefined);
     return started;
@@ -148,14 +149,14 @@ export class Isolation {
       const summary = () => ({ reference, folder, files: state.diff?.files ?? 0, stat: state.diff?.stat ?? '' });
       if (state.closed) return { ...summary(), how: state.closed.how, isNew: false, at: state.closed.at };
       if (!options.discard) {
-        const bytes = await this.#record(reference, state, append);
+        const found = await this.#record(reference, state, append);
         if (state.closed) return { ...summary(), how: 'unchanged', isNew: true };
         const { top, common } = await findRepository(folder);
         if (common !== state.started.common) {
           throw problem('worktree-other-repository', { reference, folder, repository: state.started.repository });
         }
         const { base } = state.started;
-        await mergeInto(top, { base, tree: await treeWith(top, base, bytes) });
+        await mergeInto(top, { base, tree: found.tree ?? (await treeWith(top, base, found.bytes)) });
       }
       const how = options.discard ? 'discarded' : 'applied';
       await this.#close(state, how, append);
@@ -204,9 +205,9 @@ export class Isolation {
   }
 
   /** Compares, and appends the diff when it is another one than the log has; without changes the worktree is closed. */
-  async #record(reference: string, state: WorktreeState, append: Append): Promise<Buffer> {
+  async #record(reference: string, state: WorktreeState, append: Append): Promise<Found> {
     const { folder, base } = state.started;
-    if (!(await isIntact(folder, base))) return this.#bytesOf(reference, state);
+    if (!(await isIntact(folder, base))) return { bytes: await this.#bytesOf(reference, state), tree: undefined };
     const diff = await diffOf(folder, base);
     if (diff.files === 0) await this.#close(state, 'unchanged', append);
     else {
@@ -214,7 +215,7 @@ export class Isolation {
       state.diff = isKnown ? state.diff : await keepDiff(diff, this.#diffFile(reference));
       if (!isKnown && state.diff) await append([state.diff]);
     }
-    return diff.bytes;
+    return diff;
   }
 
   async #close(state: WorktreeState, how: Applied['how'], append: Append): Promise<void> {
@@ -251,6 +252,12 @@ export class Isolation {
       await leases.release(lease);
     }
   }
+}
+
+/** `tree` where the worktree itself was looked at. */
+interface Found {
+  bytes: Buffer;
+  tree: string | undefined;
 }
 
 type Append = (events: SessionEvent[]) => Promise<StoredEvent[]>;

@@ -169,7 +169,8 @@ function isolated(
 const write = (path: string, content: string) => ({ calls: [call('write_file', { path, content })] });
 const open = { yes: true, env: {} };
 
-describe('isolation: worktree', () => {
+// Git runs many times in each, which takes long on a busy machine.
+describe('isolation: worktree', { timeout: 120_000 }, () => {
   it('keeps what a child changes apart until it is applied', async () => {
     const shop = isolated();
     shop.repo.write('draft.txt', 'not committed\n');

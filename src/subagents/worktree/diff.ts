@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { git, gitLine, gitPaths } from './git.ts';
+import { git } from './git.ts';
 import { treeNow, withIndex } from './snapshot.ts';
 
 /** What a worktree differs in from the commit that it started with. */
@@ -15,17 +15,20 @@ export interface Diff {
   stat: string;
 }
 
-const FORMAT = ['-r', '-M', '--no-ext-diff', '--no-textconv', '--no-color'];
 /** Files that the stat names. */
 const MOST_LINES = 20;
+const FORMAT = [
+  ...['-r', '-M', '--no-ext-diff', '--no-textconv', '--no-color'],
+  ...['--stat=76', `--stat-count=${MOST_LINES}`, '--summary'],
+  ...['-p', '--binary', '--full-index', '--src-prefix=a/', '--dst-prefix=b/'],
+];
 
 export async function diffOf(folder: string, base: string): Promise<Diff> {
   const tree = await withIndex(folder, (index) => treeNow(folder, index));
-  const compare = (...format: string[]): string[] => ['diff-tree', ...FORMAT, ...format, base, tree];
-  const { bytes } = await git(folder, compare('-p', '--binary', '--full-index', '--src-prefix=a/', '--dst-prefix=b/'));
-  const hash = createHash('sha256').update(bytes).digest('hex');
-  if (bytes.length === 0) return { tree, bytes, hash, files: 0, stat: '' };
-  const files = await gitPaths(folder, compare('--name-only', '-z'));
-  const stat = await gitLine(folder, compare('--stat=76', `--stat-count=${MOST_LINES}`, '--summary'));
-  return { tree, bytes, hash, files: files.length, stat };
+  const answer = await git(folder, ['diff-tree', ...FORMAT, base, tree]);
+  const start = answer.bytes.indexOf('\ndiff --git ') + 1;
+  const bytes = answer.bytes.subarray(answer.bytes.length === 0 ? 0 : start);
+  const stat = answer.bytes.subarray(0, start).toString('utf8').trimEnd();
+  const files = Number(/^ (\d+) files? changed/m.exec(stat)?.[1] ?? 0);
+  return { tree, bytes, hash: createHash('sha256').update(bytes).digest('hex'), files, stat };
 }

@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { makePrivate } from '../own-folders.ts';
-import { git, gitLine } from './git.ts';
+import { git } from './git.ts';
+import { commonFolder, gitFolder } from './git-folder.ts';
 import { problem } from './problem.ts';
 
 /** Set last, so that a worktree without it is one that was never finished. It also keeps the commit from being pruned. */
@@ -39,8 +40,12 @@ async function inTurn<T>(repository: string, work: () => Promise<T>): Promise<T>
 
 /** Whether the worktree is there as it was made. */
 export async function isIntact(folder: string, base: string): Promise<boolean> {
-  // Without this git would look for a repository around the folder.
-  if (!existsSync(join(folder, '.git'))) return false;
+  const own = await gitFolder(folder);
+  if (own === undefined) return false;
+  const known = await readFile(join(own, MARK), 'utf8').catch(() => undefined);
+  if (known !== undefined) return known.trim() === base;
+  if (!existsSync(own)) return false;
+  // Not every repository keeps its references in files.
   const mark = await git(folder, ['rev-parse', '--verify', '--quiet', MARK], { codes: [0, 1, 128] });
   return mark.code === 0 && mark.text.trim() === base;
 }
@@ -48,13 +53,12 @@ export async function isIntact(folder: string, base: string): Promise<boolean> {
 /** Makes a worktree in which the files of `base` stand as if somebody had changed those of `head`. */
 export async function makeWorktree({ folder, repository, head, base, patch }: WorktreeOptions): Promise<void> {
   await removeWorktree(folder, repository);
-  const known = await git(repository, ['cat-file', '-e', `${base}^{commit}`], { codes: [0, 1, 128] });
-  if (known.code !== 0) throw problem('worktree-base-gone', { base: base.slice(0, 12), folder: repository });
   await makePrivate(dirname(folder));
   await inTurn(repository, () =>
     git(repository, ['worktree', 'add', '--quiet', '--force', '--detach', '--no-checkout', folder, head]),
   );
-  await git(folder, ['read-tree', '--reset', '-u', base]);
+  const files = await git(folder, ['read-tree', '--reset', '-u', base], { codes: [0, 128] });
+  if (files.code !== 0) throw await whyNot(repository, base, files.errors);
   if (base !== head) await git(folder, ['read-tree', '-m', head]);
   if (patch && patch.length > 0) await git(folder, ['apply', '--binary', '-'], { input: patch });
   await git(folder, ['update-ref', MARK, base]);
@@ -63,7 +67,7 @@ export async function makeWorktree({ folder, repository, head, base, patch }: Wo
 /** Removes a worktree and what its repository keeps of it; one that is not there is no error. */
 export async function removeWorktree(folder: string, repository: string | undefined): Promise<void> {
   if (!existsSync(folder)) return;
-  const common = (await commonOf(folder)) ?? repository;
+  const common = (await commonFolder(folder)) ?? repository;
   await rm(folder, { recursive: true, force: true, maxRetries: 3 });
   if (common === undefined || !existsSync(common)) return;
   // The repository may be gone, or damaged; then nothing has to be taken from it.
@@ -72,7 +76,8 @@ export async function removeWorktree(folder: string, repository: string | undefi
   ).catch(() => {});
 }
 
-async function commonOf(folder: string): Promise<string | undefined> {
-  if (!existsSync(join(folder, '.git'))) return undefined;
-  return gitLine(folder, ['rev-parse', '--path-format=absolute', '--git-common-dir']).catch(() => undefined);
+async function whyNot(repository: string, base: string, why: string): Promise<Error> {
+  const known = await git(repository, ['cat-file', '-e', `${base}^{commit}`], { codes: [0, 1, 128] });
+  if (known.code === 0) return problem('git-failed', { command: 'read-tree', why: why.trim().slice(0, 500) });
+  return problem('worktree-base-gone', { base: base.slice(0, 12), folder: repository });
 }

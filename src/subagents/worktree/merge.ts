@@ -29,6 +29,7 @@ export async function mergeInto(top: string, { base, tree }: Change): Promise<vo
     if (left.length > 0) throw conflict(left);
     const merged = await git(top, ['write-tree'], { index: merging, codes: [0, 128] });
     if (merged.code !== 0) throw conflict(namesIn(merged.errors));
+    if (merged.text.trim() === ours) return;
     const inTheWay = await unknownAt(top, ours, merged.text.trim());
     if (inTheWay.length > 0) throw conflict(inTheWay);
     // Checks every file before it writes the first; the times of all of them have to be known for that.
@@ -40,10 +41,14 @@ export async function mergeInto(top: string, { base, tree }: Change): Promise<vo
 
 /** New files in whose place something stands that git does not know: it takes what is ignored for nothing. */
 async function unknownAt(top: string, before: string, after: string): Promise<string[]> {
-  const compare = (filter: string) =>
-    gitPaths(top, ['diff-tree', '-r', '-z', '--no-renames', '--name-only', `--diff-filter=${filter}`, before, after]);
-  const [added, removed] = await Promise.all([compare('A'), compare('D')]);
-  const known = new Set(removed);
+  const entries = await gitPaths(top, ['diff-tree', '-r', '-z', '--no-renames', '--name-status', before, after]);
+  const added: string[] = [];
+  const known = new Set<string>();
+  for (let at = 0; at < entries.length; at += 2) {
+    const path = entries[at + 1] ?? '';
+    if (entries[at] === 'A') added.push(path);
+    if (entries[at] === 'D') known.add(path);
+  }
   const found: string[] = [];
   for (const path of added) {
     for (let at = path; at !== '.'; at = posix.dirname(at)) {

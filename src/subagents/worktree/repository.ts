@@ -11,31 +11,38 @@ export interface Repository {
   common: string;
   /** The folder relative to `top`, with `/`; empty for `top` itself. */
   prefix: string;
-  /** The commit that is checked out. */
+  /** The commit that is checked out, and its tree. */
   head: string;
+  tree: string;
 }
+
+const QUESTIONS = ['--show-toplevel', '--git-common-dir', '--show-prefix', 'HEAD^{commit}', 'HEAD^{tree}'];
 
 /** @throws ReasonixError `worktree` when the folder is in no working tree, or nothing is committed yet. */
 export async function findRepository(cwd: string): Promise<Repository> {
-  const ask = async (...what: string[]): Promise<string> =>
-    (await git(cwd, ['rev-parse', ...what])).text.replace(/\r?\n$/, '');
-  const inside = await git(cwd, ['rev-parse', '--is-inside-work-tree'], { codes: [0, 128] });
-  if (inside.code !== 0) {
-    if (/not a git repository/.test(inside.errors)) throw problem('git-no-repository', { folder: cwd });
-    throw problem('git-failed', { command: 'rev-parse', why: inside.errors.trim() });
+  const all = await git(cwd, ['rev-parse', ...QUESTIONS], { codes: [0, 128] });
+  if (all.code !== 0) throw await whyNone(cwd, all.errors);
+  let answers = all.text.split('\n').slice(0, -1);
+  if (answers.length !== QUESTIONS.length) {
+    // A path with a line end in it.
+    const each = await Promise.all(QUESTIONS.map((question) => git(cwd, ['rev-parse', question])));
+    answers = each.map(({ text }) => text.replace(/\r?\n$/, ''));
   }
-  if (inside.text.trim() !== 'true') throw problem('git-bare', { folder: cwd });
-  const head = await git(cwd, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}'], { codes: [0, 1, 128] });
-  if (head.code !== 0) throw problem('git-no-commit', { folder: cwd });
-  const [top, common, prefix] = await Promise.all([
-    ask('--show-toplevel'),
-    ask('--git-common-dir'),
-    ask('--show-prefix'),
-  ]);
+  const [top = '', common = '', prefix = '', head = '', tree = ''] = answers;
   return {
     top: await realpath(top),
     common: await realpath(resolve(cwd, common)),
     prefix: prefix.replace(/\/$/, ''),
-    head: head.text.trim(),
+    head,
+    tree,
   };
+}
+
+async function whyNone(folder: string, errors: string): Promise<Error> {
+  if (/not a git repository/.test(errors)) return problem('git-no-repository', { folder });
+  const inside = await git(folder, ['rev-parse', '--is-inside-work-tree'], { codes: [0, 128] });
+  if (inside.text.trim() === 'false') return problem('git-bare', { folder });
+  const head = await git(folder, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}'], { codes: [0, 1, 128] });
+  if (inside.code === 0 && head.code !== 0) return problem('git-no-commit', { folder });
+  return problem('git-failed', { command: 'rev-parse', why: errors.trim().slice(0, 500) });
 }

@@ -1,8 +1,10 @@
 import { copyFile, lstat, mkdtemp, rm, stat, utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { git, gitLine, gitPaths, pathIn } from './git.ts';
+import { gitFolder } from './git-folder.ts';
 import { problem } from './problem.ts';
+import type { Repository } from './repository.ts';
 
 /** What is carried between a folder and a worktree beside what is committed: files, and bytes together. */
 const MOST_FILES = 20_000;
@@ -17,9 +19,9 @@ export async function withIndex<T>(top: string, use: (index: string) => Promise<
   const folder = await mkdtemp(join(tmpdir(), 'reasonix-index-'));
   try {
     const index = join(folder, 'index');
-    const original = resolve(top, await gitLine(top, ['rev-parse', '--git-path', 'index']));
+    const original = join((await gitFolder(top)) ?? top, 'index');
     const state = await stat(original).catch(() => undefined);
-    if (state) {
+    if (state?.isFile()) {
       await copyFile(original, index);
       await utimes(index, state.atime, Math.floor(state.mtimeMs) / 1_000);
     } else {
@@ -78,15 +80,11 @@ async function checkAll(top: string, paths: readonly string[]): Promise<Set<stri
 }
 
 /**
- * A commit of what is in a working tree now, on top of `head`; `head` itself when that is all. No
- * branch and no reference leads to it.
+ * A commit of what is in a working tree now, on top of the one that is checked out; that one itself when
+ * this is all. No branch and no reference leads to it.
  */
-export async function commitNow(top: string, head: string): Promise<string> {
-  const tree = await withIndex(top, (index) => treeNow(top, index));
-  return commitOf(top, tree, head);
-}
-
-export async function commitOf(top: string, tree: string, head: string): Promise<string> {
-  if ((await gitLine(top, ['rev-parse', `${head}^{tree}`])) === tree) return head;
-  return gitLine(top, ['commit-tree', '-p', head, '-m', 'Uncommitted changes', tree]);
+export async function commitNow({ top, head, tree }: Pick<Repository, 'top' | 'head' | 'tree'>): Promise<string> {
+  const now = await withIndex(top, (index) => treeNow(top, index));
+  if (now === tree) return head;
+  return gitLine(top, ['commit-tree', '-p', head, '-m', 'Uncommitted changes', now]);
 }
