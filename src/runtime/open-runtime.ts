@@ -23,7 +23,7 @@ import { Dispatcher } from '../subagents/dispatcher.ts';
 import { Isolation } from '../subagents/isolation.ts';
 import { type LiveSession, skillPath } from '../subagents/live.ts';
 import { scratchFolder } from '../subagents/own-folders.ts';
-import { boundedResultText } from '../subagents/result-text.ts';
+import { boundedTexts } from '../subagents/result-text.ts';
 import { SubagentRunner } from '../subagents/runner.ts';
 import { configuredCompactor } from './compactor.ts';
 import { folderTools, keyVariables } from './folder-tools.ts';
@@ -118,10 +118,10 @@ async function wire(options: RuntimeOptions, loaded: LoadedConfig, parts: Parts)
     childSteps: { limit: config.agent.child_max_steps, setBy: setByConfig(loaded, 'agent.child_max_steps') },
   });
   // A result that does not come as the result of a call passes neither redaction nor clipping.
-  const text: BackgroundOptions['text'] = (result, share = 1) =>
-    maskKeys(boundedResultText(result, config.tools.output_limit * share), secrets);
+  const texts: BackgroundOptions['texts'] = (results) =>
+    boundedTexts(results, config.tools.output_limit).map((text) => maskKeys(text, secrets));
   const atEnd = config.agent.background_at_end;
-  Object.assign(host, { background: backgroundHost({ live, runner, admission, atEnd, text }) });
+  Object.assign(host, { background: backgroundHost({ live, runner, admission, atEnd, texts }) });
   const service = new Dispatcher({
     store,
     live,
@@ -133,7 +133,7 @@ async function wire(options: RuntimeOptions, loaded: LoadedConfig, parts: Parts)
     installed: options.installed,
     background: config.agent.background,
     outputLimit: config.tools.output_limit,
-    backgroundTools: new BackgroundTools({ store, text }),
+    backgroundTools: new BackgroundTools({ store, texts }),
   });
   const { lazy, list, required: requiredConfig } = config.skills;
   const outside = outsideCommands({ options, loaded, onProblem });

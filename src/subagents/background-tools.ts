@@ -11,7 +11,7 @@ import { statusText } from './result-text.ts';
 
 export interface BackgroundToolsOptions {
   store: SessionStore;
-  text: BackgroundOptions['text'];
+  texts: BackgroundOptions['texts'];
 }
 
 /** What a session can do about the children that run beside its turn. */
@@ -35,7 +35,7 @@ export class BackgroundTools {
     const isEnough = () => running().length === 0 || (input.mode === 'any' && running().length < ours.length);
     await background.wait(isEnough, context.signal, input.timeout === undefined ? undefined : input.timeout * 1000);
     const claimed = background.claim(ours, context.call);
-    const results = claimed.map(({ ended }) => this.#options.text(ended.result, 1 / claimed.length));
+    const results = this.#options.texts(claimed.map(({ ended }) => ended.result));
     const left = ours.filter((reference) => !claimed.some(({ ended }) => ended.result.reference === reference));
     const more = await Promise.all(left.map((reference) => this.#line(reference, caller)));
     return {

@@ -17,8 +17,8 @@ export interface BackgroundOptions {
   runner: SubagentRunner;
   admission: Admission;
   atEnd: BackgroundHost['atEnd'];
-  /** The text of a result as the parent's model gets it, in at most `share` of the room of one result. */
-  text(result: EndedChild['result'], share?: number): string;
+  /** The texts of results as the parent's model gets them, all of them in the room of one result. */
+  texts(results: readonly EndedChild['result'][]): string[];
 }
 
 /** The longest delay that a timer holds, in milliseconds. */
@@ -70,10 +70,7 @@ export class Background implements BackgroundChildren {
 
   deliveries(): SessionEvent[] {
     this.#forget();
-    return this.#endedInOrder().flatMap(({ call, ended }) => [
-      ...endEvents(call, ended),
-      noticeOf(ended, this.#options.text(ended.result)),
-    ]);
+    return this.#endedInOrder().flatMap(({ call, ended }) => deliveryOf(call, ended, this.#options));
   }
 
   settled(signal: AbortSignal): Promise<void> {
@@ -278,7 +275,7 @@ export function backgroundHost(options: BackgroundOptions): BackgroundHost {
       const events: SessionEvent[] = [];
       for (const [reference, { call }] of session.thread.background) {
         const ended = await runner.close(session, reference, call, reason);
-        events.push(...endEvents(call, ended), noticeOf(ended, options.text(ended.result)));
+        events.push(...deliveryOf(call, ended, options));
       }
       return events;
     },
@@ -291,11 +288,11 @@ export const endEvents = (call: string, { result }: EndedChild): SessionEvent[] 
   { type: 'subagent.ended', call, child: result.reference, status: result.turn.status },
 ];
 
-const noticeOf = ({ result }: EndedChild, content: string): SessionEvent => ({
-  type: 'user.message',
-  origin: 'notice',
-  content,
-  child: result.reference,
-});
+/** Brings a result into the thread as a message. */
+function deliveryOf(call: string, ended: EndedChild, { texts }: Pick<BackgroundOptions, 'texts'>): SessionEvent[] {
+  const [content = ''] = texts([ended.result]);
+  const { reference } = ended.result;
+  return [...endEvents(call, ended), { type: 'user.message', origin: 'notice', content, child: reference }];
+}
 
 const compare = <T extends string | number>(a: T, b: T): number => (a < b ? -1 : a > b ? 1 : 0);

@@ -1,8 +1,8 @@
 import { prompt } from '../core/prompts.ts';
 import { byteLength } from '../core/text.ts';
 import { totalTokens } from '../core/usage.ts';
-import { clip } from '../middleware/clipping.ts';
 import type { TurnResult } from '../session/turn-result.ts';
+import { clippedAnswer, fairShare } from './fair-share.ts';
 
 /** What is kept of each answer however many come at once, in bytes. */
 const LEAST_ANSWER = 1024;
@@ -24,16 +24,14 @@ export function statusText({ status, limit }: Pick<TurnResult, 'status' | 'limit
   return status === 'no_answer' ? 'failed' : status;
 }
 
-/** The result in at most `limit` bytes: of a longer answer the head and the tail, with the way to the rest. */
-export function boundedResultText(result: ChildResult, limit: number): string {
-  const { reference, turn } = result;
-  const { answer } = turn;
-  const withAnswer = (text: string) => resultText({ ...result, turn: { ...turn, answer: text } });
-  if (byteLength(withAnswer(answer)) <= limit) return withAnswer(answer);
-  const bytes = byteLength(answer);
-  const room = Math.max(LEAST_ANSWER, limit - byteLength(withAnswer('')) - 2);
-  if (bytes <= room) return withAnswer(answer);
-  return withAnswer(clip(answer, room, (offset) => prompt('clipped', { bytes, call: reference, offset })));
+/** Texts of results, `limit` bytes in all as far as headers leave room: longer answers are cut, and say how to read on. */
+export function boundedTexts(results: readonly ChildResult[], limit: number): string[] {
+  const withAnswer = (result: ChildResult, answer: string) =>
+    resultText({ ...result, turn: { ...result.turn, answer } });
+  const around = results.reduce((sum, result) => sum + byteLength(withAnswer(result, '')) + 2, 0);
+  const sizes = results.map(({ turn }) => byteLength(turn.answer));
+  const share = Math.max(LEAST_ANSWER, fairShare(sizes, limit - around));
+  return results.map((result) => withAnswer(result, clippedAnswer(result.turn.answer, share, result.reference)));
 }
 
 /** The lines of design §9, then the answer; of a failed child what it has, and why it failed. */
