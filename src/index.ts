@@ -38,6 +38,15 @@ export { scriptedModel } from './models/scripted.ts';
 export { expectStablePrefix, type PrefixBreak, prefixBreaks } from './models/stable-prefix.ts';
 export { openRuntime } from './runtime/open-runtime.ts';
 export type { RuntimeOptions, SendOptions, SessionOptions } from './runtime/options.ts';
+export {
+  type ChainStep,
+  chain,
+  type FanOutOptions,
+  type FanOutResult,
+  fanOut,
+  type UntilResult,
+  until,
+} from './runtime/pipeline.ts';
 export type { RunResult, SubagentReport } from './runtime/run-report.ts';
 export type { Runtime } from './runtime/runtime.ts';
 export type { SessionHandle } from './runtime/session-handle.ts';

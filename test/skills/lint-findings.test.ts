@@ -279,3 +279,16 @@ describe('targets', () => {
     ]);
   });
 });
+
+describe('output-schema', () => {
+  it('is an error when no answer can be held against it, and a warning where nothing is checked', async () => {
+    const subagent = `${HEADER}\nrunAs: subagent\n`;
+    expect(await problemsOf('Body\n', `${subagent}output-schema: {type: strin}`)).toContainEqual(
+      expect.stringMatching(/^error schema-unusable 5: the output-schema cannot be used: schema is invalid/),
+    );
+    expect(await codesOf('Body\n', `${subagent}output-schema: {type: object}`)).not.toContain('schema-unusable');
+    expect(await problemsOf('Body\n', `${HEADER}\noutput-schema: {type: object}`)).toContainEqual(
+      expect.stringMatching(/^warning schema-inline 4: /),
+    );
+  });
+});

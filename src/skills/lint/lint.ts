@@ -10,6 +10,7 @@ import type { HeaderEdit } from './header-lines.ts';
 import { NamesInUse } from './names-in-use.ts';
 import type { Finding, LintProblem } from './problem.ts';
 import { replaceFile } from './replace-file.ts';
+import { schemaFindings } from './schema-findings.ts';
 import { strictFindings, strictFindingsOf } from './strict.ts';
 
 export interface LintOptions {
@@ -63,7 +64,11 @@ export async function lintSkills(options: LintOptions): Promise<LintReport> {
 }
 
 async function findings(bytes: Buffer, { target }: ReadFile, strict: boolean): Promise<Finding[]> {
-  if (!strict) return findingsOf(await parseSkill(bytes, target), bytes, target);
+  if (!strict) {
+    const parsed = await parseSkill(bytes, target);
+    const ofSchema = parsed.skill ? await schemaFindings(parsed.skill, parsed.fields) : [];
+    return [...findingsOf(parsed, bytes, target), ...ofSchema].sort((a, b) => (a.line ?? 0) - (b.line ?? 0));
+  }
   if (target.layout !== 'folder') return strictFindings(target.file);
   const isOther = !/^(?:SKILL|skill)\.md$/.test(basename(target.file));
   return isOther ? strictFindings(dirname(target.file)) : strictFindingsOf(bytes, basename(dirname(target.file)));
