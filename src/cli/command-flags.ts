@@ -81,6 +81,11 @@ export const sessionExportFlags = {
   tree: { type: 'boolean', doc: 'with all sub-agents' },
   ...settingsFlags,
 } as const;
+export const sessionApplyFlags = {
+  discard: { type: 'boolean', doc: 'drop the changes instead' },
+  ...jsonFlag,
+  ...settingsFlags,
+} as const;
 export const sessionRemoveFlags = {
   yes: { type: 'boolean', short: 'y', doc: 'do not ask' },
   ...jsonFlag,

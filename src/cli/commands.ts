@@ -5,6 +5,7 @@ import {
   configTrustFlags,
   initFlags,
   readFlags,
+  sessionApplyFlags,
   sessionExportFlags,
   sessionListFlags,
   sessionRemoveFlags,
@@ -250,6 +251,17 @@ export const COMMANDS: readonly Command[] = [
     flags: sessionExportFlags,
     examples: ['session export s_01k8 --format html --tree -o run.html'],
     load: async () => (await import('./commands/session-export.ts')).sessionExport,
+  }),
+  command({
+    name: 'session apply',
+    summary: 'Take over what a sub-agent with a git worktree of its own has changed, all of it or nothing.',
+    details: [
+      'The changes go into the folder that the sub-agent was called from. Conflicts are named, and nothing is changed.',
+    ],
+    args: [reference],
+    flags: sessionApplyFlags,
+    examples: ['session apply sa_01k8', 'session apply sa_01k8 --discard'],
+    load: async () => (await import('./commands/session-apply.ts')).sessionApply,
   }),
   command({
     name: 'session rm',

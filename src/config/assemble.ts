@@ -1,4 +1,4 @@
-import type { ProviderSettings } from '../models/contract.ts';
+import { HOOK_MOMENTS, type HookSettings } from '../core/hook-settings.ts';
 import type { ValueSource } from './cascade.ts';
 import type { Config } from './config.ts';
 import { type ConfigValue, joinKey } from './key-spec.ts';
@@ -38,8 +38,10 @@ export function assemble(layers: readonly Layer[]): { config: Config; sources: M
     if (found.value === false) append(root, sources, layers, 'skills.disabled_skills', found, [skill]);
   }
 
-  const { providers, profile, ...rest } = root;
-  const config = { ...rest, providers: providerList(layers, providers as Section | undefined) };
+  const { profile, ...rest } = root;
+  const providers = namedList(layers, root, 'providers').map((entry) => ({ ...entry, models: entry.models ?? [] }));
+  const mcp = namedList(layers, root, 'mcp');
+  const config = { ...rest, providers, mcp, hooks: namedList(layers, root, 'hooks') };
   const chosen = profile === 'off' ? {} : { profile };
   return { config: { ...config, ...(profile === undefined ? {} : chosen) } as unknown as Config, sources };
 }
@@ -101,22 +103,20 @@ function decidedSwitches(layers: readonly Layer[]): Map<string, Assignment> {
   return decided;
 }
 
-/** Providers in order of precedence of the files; those only known to environment or command line last. */
-function providerList(layers: readonly Layer[], providers: Section | undefined): ProviderSettings[] {
-  if (!providers) return [];
+/** Entries in order of precedence of the files; those only known to environment or command line last. */
+function namedList(layers: readonly Layer[], root: Section, section: string): (Section & { name: string })[] {
+  const entries = root[section] as Section | undefined;
+  if (!entries) return [];
   const names = new Set<string>();
   const inFiles = layers.filter((layer) => layer.path !== undefined);
   for (const layer of [...inFiles, ...layers]) {
-    for (const { key } of layer.values.values()) if (key[0] === 'providers') names.add(key[1]!);
+    for (const { key } of layer.values.values()) if (key[0] === section) names.add(key[1]!);
   }
-  return [...names].map((name) => {
-    const settings = providers[name] as Section;
-    return { name, ...settings, models: settings.models ?? [] } as unknown as ProviderSettings;
-  });
+  return [...names].map((name) => ({ ...(entries[name] as Section), name }));
 }
 
 /** What only shows when all tiers are together: an entry without its kind, half a price. */
-export function checkProviders(config: Config, sources: ReadonlyMap<string, ValueSource>): Problem[] {
+export function checkEntries(config: Config, sources: ReadonlyMap<string, ValueSource>): Problem[] {
   const problems: Problem[] = [];
   const report = (key: readonly string[], message: string): void => {
     const prefix = joinKey(key);
@@ -135,6 +135,20 @@ export function checkProviders(config: Config, sources: ReadonlyMap<string, Valu
       if (price.input === undefined || price.output === undefined) {
         report([...key, 'prices', model], `the price of "${model}" needs both input and output`);
       }
+    }
+  }
+  for (const { name, command, url } of config.mcp) {
+    if ((command === undefined) === (url === undefined))
+      report(['mcp', name], `the MCP server "${name}" needs either a command or a url`);
+  }
+  for (const { name, command, on = [] } of config.hooks as Partial<HookSettings>[]) {
+    const key = ['hooks', name ?? ''];
+    if (command === undefined) report(key, `the hook "${name}" has no command`);
+    if (on.length === 0)
+      report(key, `the hook "${name}" does not say when: set on to some of ${HOOK_MOMENTS.join(', ')}`);
+    for (const moment of on) {
+      if (!HOOK_MOMENTS.includes(moment))
+        report([...key, 'on'], `${JSON.stringify(moment)} is no moment of a hook: expected ${HOOK_MOMENTS.join(', ')}`);
     }
   }
   return problems;

@@ -1,9 +1,10 @@
 import { join, resolve } from 'node:path';
-import { assemble, checkProviders } from './assemble.ts';
+import { assemble, checkEntries } from './assemble.ts';
 import type { Config } from './config.ts';
 import type { ConfigValue } from './key-spec.ts';
 import { specOf } from './keys.ts';
 import { isEmptyLayer, type Layer } from './layer.ts';
+import { MCP_JSON, readMcpJson } from './mcp-json.ts';
 import { readEnvironment, readOverrides } from './outside.ts';
 import {
   type FolderOptions,
@@ -96,7 +97,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   }
 
   const { config, sources } = assemble(layers);
-  problems.push(...checkProviders(config, sources));
+  problems.push(...checkEntries(config, sources));
   throwIfAny(problems);
   const used = layers.filter((layer) => !isEmptyLayer(layer));
   return { config, sources, layers: used, notes, files: readFiles(files.read, layers), folders };
@@ -158,6 +159,8 @@ class FileReader {
     const userScorpiox = join(home, '.claude', SCORPIOX_FILE);
     const scorpiox = projectScorpioxFiles(folders, userScorpiox);
     for (const path of scorpiox?.paths ?? []) this.#scorpiox(path, 'project', scorpiox!.folder, tier);
+    const servers = nearestFiles(folders, [MCP_JSON], '');
+    for (const path of servers?.paths ?? []) this.#mcpJson(path, tier);
     const profiles = nearestFiles(folders, [join('.scorpiox', 'scorpiox-env')], '');
     return { tier, scorpioxFolder: profiles?.folder };
   }
@@ -179,6 +182,15 @@ class FileReader {
     into.profiles.push(read.profiles);
     this.read.push({ tier, path });
     return true;
+  }
+
+  #mcpJson(path: string, into: FileTier): void {
+    const text = readSettings(path, { tier: 'project' });
+    if (text === undefined) return;
+    const read = readMcpJson(path, text);
+    this.#notes.push(...read.notes);
+    into.layers.push(read.layer);
+    this.read.push({ tier: 'project', path });
   }
 
   #scorpiox(path: string, tier: Tier, base: string, into: FileTier): void {

@@ -1,4 +1,4 @@
-import type { HookSettings } from '../middleware/hooks/settings.ts';
+import type { HookSettings } from '../core/hook-settings.ts';
 import type { ProviderSettings } from '../models/contract.ts';
 import type { McpServerSettings } from '../tools/mcp/settings.ts';
 

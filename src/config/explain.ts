@@ -1,6 +1,6 @@
 import { ReasonixError } from '../core/errors.ts';
 import type { LoadedConfig, ValueSource } from './cascade.ts';
-import { type ConfigValue, findNode, joinKey, type KeySpec, splitKey } from './key-spec.ts';
+import { type ConfigValue, findNode, joinKey, type KeySpec, NAMED_LISTS, splitKey } from './key-spec.ts';
 import { KEYS, keyRoot, specOf } from './keys.ts';
 import type { Assignment } from './layer.ts';
 import { maskValue } from './mask.ts';
@@ -151,9 +151,9 @@ function sectionEntry(loaded: LoadedConfig, key: readonly string[]): ConfigEntry
     section[segments.at(-1)!] = maskValue(specOf(segments), source.value);
     if (!strongest || TIERS.indexOf(source.tier) < TIERS.indexOf(strongest.tier)) strongest = source;
   }
-  const isProviders = key.length === 1 && key[0] === 'providers';
-  const value = isProviders
-    ? loaded.config.providers.map(({ name }) => ({ name, ...(root[name] as typeof root) }))
+  const isList = key.length === 1 && NAMED_LISTS.includes(key[0] ?? '');
+  const value = isList
+    ? loaded.config[key[0] as 'providers'].map(({ name }) => ({ name, ...(root[name] as typeof root) }))
     : root;
   const tier = strongest?.tier ?? 'default';
   return { key: joinKey(key), value, tier, path: strongest?.path ?? null };

@@ -252,7 +252,11 @@ export const KEYS = {
 
   'mcp.*.command': { type: 'string', doc: 'Program that speaks MCP on its standard input and output.' },
   'mcp.*.args': { type: 'list', doc: 'Its arguments.' },
-  'mcp.*.env.*': { type: 'string', secret: true, doc: 'Variable of its environment; may refer to yours as a shell does.' },
+  'mcp.*.env.*': {
+    type: 'string',
+    secret: true,
+    doc: 'Variable of its environment; may refer to yours as a shell does.',
+  },
   'mcp.*.pass_env': {
     type: 'list',
     doc: 'Variables of your environment that it gets although they look like secrets.',
@@ -269,7 +273,7 @@ export const KEYS = {
 
   'hooks.*.on': {
     type: 'list',
-    doc: 'When it runs: session_start, session_end, before_model, before_tool, after_tool, turn_end, subagent_start, subagent_end, skill_loaded, compaction.',
+    doc: 'When it runs: some of session_start, before_tool, turn_end and the others of docs/hooks.md.',
   },
   'hooks.*.command': { type: 'string', doc: 'Shell command; it reads JSON, and exit code 2 blocks with what it says.' },
   'hooks.*.match': { type: 'list', doc: 'Tools or skills it is for, with * and ?; unset: all.' },

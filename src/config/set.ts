@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, realpathSync, renameSync, rmSync, statSync, write
 import { basename, dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { ReasonixError } from '../core/errors.ts';
-import { joinKey, type KeySpec } from './key-spec.ts';
+import { joinKey, type KeySpec, NAMED_LISTS } from './key-spec.ts';
 import { anyName, unknownName } from './names.ts';
 import {
   type FolderOptions,
@@ -96,19 +96,20 @@ function targetFile(scope: SetOptions['scope'], key: readonly string[], cwd: str
   const existing = projectFiles(folders, userFile)?.paths ?? [];
   const holds = (path: string): boolean => {
     const text = readSettings(path, { tier: scope }) ?? '';
-    const named = key[0] === 'providers' ? ['providers'] : key;
+    const named = NAMED_LISTS.includes(key[0] ?? '') ? key.slice(0, 1) : key;
     return scanToml(text).some(({ path: found }) => named.every((segment, index) => found[index] === segment));
   };
   return existing.find(holds) ?? existing[0] ?? join(folders.at(-1)!, PROJECT_FILES[0]!);
 }
 
-/** The key's path in the file, where providers are counted and not named. */
+/** The key's path in the file, where the entries of named lists are counted and not named. */
 function rawPathOf(table: Table, key: readonly string[], place: Place): string[] {
-  if (key[0] !== 'providers') return [...key];
-  const entries = Array.isArray(table.providers) ? (table.providers as Table[]) : [];
+  const [section = ''] = key;
+  if (!NAMED_LISTS.includes(section)) return [...key];
+  const entries = Array.isArray(table[section]) ? (table[section] as Table[]) : [];
   const index = entries.findIndex((entry) => entry.name === key[1]);
-  if (index >= 0) return ['providers', String(index), ...key.slice(2)];
-  throw refuse(place, joinKey(key), `the file has no [[providers]] entry named "${key[1]}"`);
+  if (index >= 0) return [section, String(index), ...key.slice(2)];
+  throw refuse(place, joinKey(key), `the file has no [[${section}]] entry named "${key[1]}"`);
 }
 
 /** Reads the edited text back: it must say what it said before, and the one key. */

@@ -1,5 +1,5 @@
 import type { KeyNode } from './key-spec.ts';
-import { findNode, joinKey } from './key-spec.ts';
+import { findNode, joinKey, NAMED_LISTS } from './key-spec.ts';
 import { keyRoot } from './keys.ts';
 import { type Layer, newLayer } from './layer.ts';
 import { nearest, nearestKey } from './nearest.ts';
@@ -104,7 +104,7 @@ class TomlReader {
         this.#unknown(childKey, childRaw, value, node);
       } else if (child.spec) {
         this.#assign(childKey, childRaw, value, layer, child);
-      } else if (childKey.length === 1 && segment === 'providers') {
+      } else if (childKey.length === 1 && NAMED_LISTS.includes(segment)) {
         this.#walkEntries(value, childKey, childRaw, layer, child);
       } else if (isTable(value)) {
         this.#walk(value, childKey, childRaw, layer, child);

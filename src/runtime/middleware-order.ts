@@ -5,6 +5,7 @@ import type { Compactor } from '../middleware/compaction/compactor.ts';
 import { compaction } from '../middleware/compaction.ts';
 import { finalAnswer } from '../middleware/final-answer.ts';
 import { lazySkills } from '../middleware/lazy-skills.ts';
+import { type McpToolsOptions, mcpTools } from '../middleware/mcp-tools.ts';
 import { outputSchema } from '../middleware/output-schema.ts';
 import { type PermissionOptions, permissions } from '../middleware/permissions.ts';
 import { preloadedSkills } from '../middleware/preloaded-skills.ts';
@@ -15,6 +16,10 @@ import { type SkillListing, skillCatalog } from '../middleware/skill-catalog.ts'
 import type { Middleware } from '../session/middleware.ts';
 
 export interface ShippedOptions {
+  /** Absent without MCP servers. */
+  mcp?: McpToolsOptions | undefined;
+  /** Absent without hooks. */
+  hooks?: Middleware | undefined;
   /** Values that are masked in everything a tool gives back. */
   secrets: readonly string[];
   permissions: PermissionOptions;
@@ -30,8 +35,10 @@ export interface ShippedOptions {
 export function shippedMiddleware(options: ShippedOptions): Middleware[] {
   return [
     redaction(options.secrets),
+    ...(options.mcp ? [mcpTools(options.mcp)] : []),
     budgets(),
     permissions(options.permissions),
+    ...(options.hooks ? [options.hooks] : []),
     compaction(options.compactor),
     projectInstructions(),
     options.lazy ? lazySkills(options.listing) : skillCatalog(options.listing),

@@ -16,6 +16,7 @@ import type { SessionStore } from '../store/contract.ts';
 import type { Applied, Isolation } from '../subagents/isolation.ts';
 import type { LiveSessions } from '../subagents/live.ts';
 import type { Tool } from '../tools/define-tool.ts';
+import type { McpStatus } from '../tools/mcp/servers.ts';
 import type { RootLimits } from './limits.ts';
 import { insertMiddleware, type Placement } from './middleware-order.ts';
 import type { SessionOptions } from './options.ts';
@@ -45,6 +46,7 @@ export interface Wiring {
   subscribe(session: string, listener: (observation: Observation) => void): () => void;
   /** Observations of every session. */
   observe(listener: (observation: Observation) => void): () => void;
+  mcpStatus(): McpStatus[];
   close(): Promise<void>;
 }
 
@@ -74,6 +76,11 @@ export class Runtime {
     const { host } = this.#wiring;
     host.chain = insertMiddleware(host.chain, middleware, place);
     return this;
+  }
+
+  /** How the MCP servers of the configuration stand; none is started before a session asks for tools. */
+  mcpStatus(): McpStatus[] {
+    return this.#wiring.mcpStatus();
   }
 
   /** Watches every session of this runtime. Returns the way to stop. */

@@ -1,6 +1,7 @@
 import type { SessionEvent } from '../core/events.ts';
 import type { Tool } from '../tools/define-tool.ts';
-import type { Middleware, SessionInfo, SessionSetup } from './middleware.ts';
+import type { SessionPlan } from './host.ts';
+import type { Middleware, SessionSetup } from './middleware.ts';
 import type { Thread } from './thread.ts';
 
 export interface PreparedSession {
@@ -12,7 +13,7 @@ export interface PreparedSession {
 /** Lets every middleware add its tools and sections, in the order of the chain. */
 export async function prepare(
   chain: readonly Middleware[],
-  plan: { info: SessionInfo; system: string; tools: readonly Tool[] },
+  plan: Pick<SessionPlan, 'info' | 'system' | 'tools' | 'narrow'>,
   thread: Thread,
   isNew: boolean,
 ): Promise<PreparedSession> {
@@ -27,6 +28,7 @@ export async function prepare(
       return [...tools.values()];
     },
     events,
+    isAllowed: (name) => (plan.narrow?.([name]) ?? [name]).includes(name),
     addTool: (tool) => void tools.set(tool.name, tool),
     addSection: (text) => void sections.push(text),
     addEvent: (event) => void events.push(event),

@@ -23,6 +23,9 @@ describe('tiers', () => {
         fallback_models: [],
         request_timeout: 1_800_000,
         default_prices: true,
+        background: true,
+        background_at_end: 'wait',
+        compact_at: 0.8,
         subagent_models: {},
       },
       skills: {
@@ -36,12 +39,17 @@ describe('tiers', () => {
       },
       tools: {
         shell_timeout: 120_000,
+        keep_env: [],
         output_limit: 32_768,
+        mcp_wait: 5_000,
+        search_above: 24_576,
         web_fetch: { allow_private: false, max_bytes: 5_242_880, timeout: 30_000 },
       },
       permissions: { mode: 'ask', allow: [], ask: [], deny: [] },
       sandbox: { allow_write: [], forbid_read: [] },
       store: { schema: 'reasonix', pool_size: 10 },
+      mcp: [],
+      hooks: [],
     });
     expect([...new Set([...sources.values()].map(({ tier }) => tier))]).toEqual(['default']);
     expect(notes).toEqual([]);
@@ -321,7 +329,9 @@ describe('start-up', () => {
       const text = readFileSync(join(folder, name), 'utf8');
       for (const [, clause, from] of text.matchAll(/^import (type )?[^;]*?'([^']+)';/gm)) {
         if (clause) continue;
-        expect(from, name).toMatch(/^(node:|\.\/|\.\.\/core\/(errors|text|prompts|tool-rules|edit-distance)\.ts$)/);
+        expect(from, name).toMatch(
+          /^(node:|\.\/|\.\.\/core\/(errors|text|prompts|tool-rules|edit-distance|hook-settings)\.ts$)/,
+        );
       }
     }
   });

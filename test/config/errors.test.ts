@@ -30,11 +30,7 @@ describe('unknown keys', () => {
       6,
       'unknown key providers.b.model; the nearest valid key is providers.b.models',
     ],
-    [
-      '[[mcp]]\nname = "docs"\n',
-      1,
-      'unknown section mcp; valid here: default_model, profile, providers, agent, skills',
-    ],
+    ['[[mpc]]\nname = "docs"\n', 1, 'unknown section mpc; the nearest valid key is mcp'],
     ['[agent]\n"" = 1\n', 2, 'unknown key agent.""; '],
     ['[agent.subagent_models]\n__proto__ = "x"\n', 2, 'unknown key agent.subagent_models.__proto__'],
     [

@@ -82,8 +82,8 @@ describe('reasonix.example.toml', () => {
     const { config: defaults } = await folders.load();
     folders.write('project/reasonix.toml', uncommented);
     const { config, sources } = await folders.load();
-    expect({ ...config, providers: [] }).toEqual(defaults);
-    expect(config.providers).toHaveLength(1);
+    expect({ ...config, providers: [], mcp: [], hooks: [] }).toEqual(defaults);
+    for (const section of ['providers', 'mcp', 'hooks'] as const) expect(config[section]).toHaveLength(1);
     for (const [key, spec] of specs) {
       if (!key.includes('*') && spec.default !== undefined) expect(sources.get(key)?.tier, key).toBe('project');
     }

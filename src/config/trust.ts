@@ -1,0 +1,111 @@
+import { createHash } from 'node:crypto';
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { HookSettings } from '../core/hook-settings.ts';
+import type { McpServerSettings } from '../tools/mcp/settings.ts';
+import type { LoadedConfig } from './cascade.ts';
+import { projectFolders } from './places.ts';
+import { describePlace } from './problems.ts';
+
+/** Something that a project's own files would have this machine run. */
+export interface ProjectCommand {
+  kind: 'mcp' | 'hooks';
+  name: string;
+  /** What would run, or which address would be asked. */
+  text: string;
+  /** The file that says so. */
+  place: string;
+  isTrusted: boolean;
+}
+
+export interface Trusted {
+  mcp: McpServerSettings[];
+  hooks: HookSettings[];
+  /** Those of the project, allowed or not. */
+  commands: ProjectCommand[];
+}
+
+/**
+ * Parts what may run from what a project asks for and nobody allowed: to clone a repository must not be
+ * to run its commands. An entry is allowed as it stands; changed, it has to be allowed again.
+ */
+export function trustedCommands(loaded: LoadedConfig, trustAll = false): Trusted {
+  const known = new Set(readTrust(loaded)[projectOf(loaded)]);
+  const commands: ProjectCommand[] = [];
+  const allowed = <Entry extends McpServerSettings | HookSettings>(kind: ProjectCommand['kind'], entries: Entry[]) =>
+    entries.filter((entry) => {
+      const place = projectPlace(loaded, kind, entry.name);
+      if (place === undefined || trustAll) return true;
+      const isTrusted = known.has(fingerprint(kind, entry));
+      commands.push({ kind, name: entry.name, text: textOf(entry), place, isTrusted });
+      return isTrusted;
+    });
+  return { mcp: allowed('mcp', loaded.config.mcp), hooks: allowed('hooks', loaded.config.hooks), commands };
+}
+
+/** Allows everything that the project asks for now, and nothing that it asked for before. */
+export function trustProject(loaded: LoadedConfig): ProjectCommand[] {
+  const { commands } = trustedCommands(loaded);
+  const { mcp, hooks } = loaded.config;
+  const entryOf = ({ kind, name }: ProjectCommand) =>
+    (kind === 'mcp' ? mcp : hooks).find((entry) => entry.name === name) as McpServerSettings | HookSettings;
+  const prints = commands.map((command) => fingerprint(command.kind, entryOf(command)));
+  const all = { ...readTrust(loaded), [projectOf(loaded)]: prints };
+  if (prints.length === 0) delete all[projectOf(loaded)];
+  const { reasonixHome } = loaded.folders;
+  mkdirSync(reasonixHome, { recursive: true, mode: 0o700 });
+  const path = pathOf(loaded);
+  writeFileSync(`${path}.${process.pid}`, `${JSON.stringify(all, null, 2)}\n`, { mode: 0o600 });
+  renameSync(`${path}.${process.pid}`, path);
+  return commands;
+}
+
+const pathOf = ({ folders }: LoadedConfig): string => join(folders.reasonixHome, 'trusted.json');
+
+const projectOf = ({ folders }: LoadedConfig): string => projectFolders(folders.cwd).at(-1) ?? folders.cwd;
+
+function readTrust(loaded: LoadedConfig): Record<string, string[]> {
+  try {
+    const value: unknown = JSON.parse(readFileSync(pathOf(loaded), 'utf8'));
+    if (typeof value !== 'object' || value === null) return {};
+    const entries = Object.entries(value).filter(
+      (entry): entry is [string, string[]] =>
+        Array.isArray(entry[1]) && entry[1].every((one) => typeof one === 'string'),
+    );
+    return Object.fromEntries(entries);
+  } catch {
+    // A missing or damaged file allows nothing.
+    return {};
+  }
+}
+
+/** The project's file that has a part in an entry; none when it is the user's own from end to end. */
+function projectPlace({ sources, folders }: LoadedConfig, kind: string, name: string): string | undefined {
+  for (const [key, source] of sources) {
+    if (!key.startsWith(`${kind}.`)) continue;
+    const isEntry = key.startsWith(`${kind}.${name}.`) || key.startsWith(`${kind}.${JSON.stringify(name)}.`);
+    const isForeign = source.path !== undefined && !source.path.startsWith(folders.reasonixHome);
+    if (isEntry && isForeign && (source.tier === 'project' || source.tier === 'profile')) return describePlace(source);
+  }
+  return undefined;
+}
+
+function fingerprint(kind: string, entry: McpServerSettings | HookSettings): string {
+  const sorted = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(sorted);
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.entries(value)
+      .filter(([, part]) => part !== undefined)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, part]) => [key, sorted(part)]);
+  };
+  return createHash('sha256')
+    .update(JSON.stringify([kind, sorted(entry)]))
+    .digest('hex');
+}
+
+function textOf(entry: McpServerSettings | HookSettings): string {
+  if ('on' in entry) return `${entry.command} (at ${entry.on.join(', ')})`;
+  const server = entry as McpServerSettings;
+  return server.url ?? [server.command, ...(server.args ?? [])].join(' ');
+}

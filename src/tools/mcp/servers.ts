@@ -1,0 +1,69 @@
+import type { Tool } from '../define-tool.ts';
+import { McpServer, type McpServerOptions, type ServerState } from './server.ts';
+import type { McpServerSettings } from './settings.ts';
+import { toolsOf } from './tools.ts';
+
+/** How a server stands, for people. */
+export interface McpStatus {
+  name: string;
+  state: ServerState;
+  tools: number;
+  problem: string;
+}
+
+/** All servers of a runtime. None is started before the first session asks for tools. */
+export class McpServers {
+  readonly #servers: McpServer[];
+  #starting: Promise<unknown> | undefined;
+  /** Rises with every change of a list of tools. */
+  version = 0;
+
+  constructor(settings: readonly McpServerSettings[], options: Omit<McpServerOptions, 'onChange'>) {
+    const onChange = () => void this.version++;
+    this.#servers = settings
+      .filter(({ enabled }) => enabled ?? true)
+      .map((each) => new McpServer(each, { ...options, onChange }));
+  }
+
+  get isEmpty(): boolean {
+    return this.#servers.length === 0;
+  }
+
+  /** Starts what is not started and waits until all are ready or have failed, for at most `wait` milliseconds. */
+  async ready(wait: number): Promise<void> {
+    if (this.isEmpty) return;
+    this.#starting ??= Promise.all(this.#servers.map((server) => server.start()));
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, wait);
+    });
+    await Promise.race([this.#starting, late]);
+    clearTimeout(timer);
+  }
+
+  /** The tools that a session may have now, sorted by name; `skill` is that of a child. */
+  tools(skill: string | undefined): Tool[] {
+    const all = this.#serving(skill).flatMap(toolsOf);
+    const byName = new Map(all.map((tool) => [tool.name, tool]));
+    return [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  /** Servers that a session could have tools of and that are not there yet. */
+  late(skill: string | undefined): string[] {
+    return this.#serving(skill).flatMap(({ name, state }) => (state === 'ready' ? [] : [name]));
+  }
+
+  status(): McpStatus[] {
+    return this.#servers.map(({ name, state, tools, problem }) => ({ name, state, tools: tools.length, problem }));
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#servers.map((server) => server.close()));
+  }
+
+  #serving(skill: string | undefined): McpServer[] {
+    return this.#servers.filter(
+      ({ settings }) => settings.skills === undefined || (skill !== undefined && settings.skills.includes(skill)),
+    );
+  }
+}

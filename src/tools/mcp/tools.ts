@@ -1,0 +1,90 @@
+import { createHash } from 'node:crypto';
+import type { CallToolResult, Tool as McpTool } from '@modelcontextprotocol/sdk/types.js';
+import { prompt } from '../../core/prompts.ts';
+import { clipGraphemes, oneLine } from '../../core/text.ts';
+import type { ParsedArguments, Tool, ToolContext, ToolOutcome } from '../define-tool.ts';
+import type { McpServer } from './server.ts';
+
+/** Longest name of a tool that every provider takes. */
+const LONGEST_NAME = 64;
+
+/** Most of a description that rides on every request, in graphemes. */
+const LONGEST_DESCRIPTION = 1_024;
+
+/**
+ * `mcp__server__tool` in the characters that providers take. A name that is too long ends in a hash of
+ * the whole, so that it stays the same and no two tools share one.
+ */
+export function mcpToolName(server: string, tool: string): string {
+  const name = `mcp__${plain(server)}__${plain(tool)}`;
+  if (name.length <= LONGEST_NAME && isPlain(server) && isPlain(tool)) return name;
+  const hash = createHash('sha256').update(`${server}\n${tool}`).digest('hex').slice(0, 8);
+  return `${name.slice(0, LONGEST_NAME - hash.length - 1)}_${hash}`;
+}
+
+const plain = (text: string): string => text.replaceAll(/[^a-zA-Z0-9_-]/g, '_');
+const isPlain = (text: string): boolean => plain(text) === text;
+
+/** The tools of a server as ours. What only reads, by the server's own word, runs beside other calls. */
+export function toolsOf(server: McpServer): Tool[] {
+  return server.tools.map((tool) => toolOf(server, tool));
+}
+
+function toolOf(server: McpServer, tool: McpTool): Tool {
+  const { type, properties = {}, required, ...rest } = tool.inputSchema;
+  const { $schema, additionalProperties, ...kept } = rest as Record<string, unknown>;
+  const parameters = { type, properties, ...(required?.length ? { required } : {}), ...kept };
+  return {
+    name: mcpToolName(server.name, tool.name),
+    description: clipGraphemes((tool.description ?? tool.title ?? '').trim().toWellFormed(), LONGEST_DESCRIPTION),
+    parameters,
+    effects: tool.annotations?.readOnlyHint === true ? 'read' : 'write',
+    parse: (text) => parseObject(text, parameters),
+    subject: (input) => oneLine(JSON.stringify(input)),
+    execute: async (input, context) => outcomeOf(await callTool(server, tool.name, input, context)),
+  };
+}
+
+function callTool(server: McpServer, tool: string, input: unknown, context: ToolContext): Promise<CallToolResult> {
+  const { signal, progress } = context;
+  return server.call(tool, input as Record<string, unknown>, { signal, onProgress: progress });
+}
+
+/** The server checks its own arguments; here they only have to be an object. */
+function parseObject(text: string, parameters: Record<string, unknown>): ParsedArguments<unknown> {
+  const refuse = (why: string): ParsedArguments<unknown> => ({
+    ok: false,
+    problem: prompt('arguments-not-json', { problem: why, shape: JSON.stringify(parameters) }),
+  });
+  try {
+    let value: unknown = text.trim() === '' ? {} : JSON.parse(text);
+    if (typeof value === 'string') value = JSON.parse(value);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ok: true, input: value };
+    return refuse('expected an object');
+  } catch (error) {
+    return refuse(error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** What a server answered, as one text and its pictures. Anything else is named, with its size. */
+export function outcomeOf(result: CallToolResult): ToolOutcome {
+  const texts: string[] = [];
+  const images: NonNullable<ToolOutcome['images']> = [];
+  for (const block of result.content ?? []) {
+    if (block.type === 'text') texts.push(block.text);
+    else if (block.type === 'image') images.push({ mediaType: block.mimeType, data: block.data });
+    else if (block.type === 'resource' && 'text' in block.resource) texts.push(block.resource.text);
+    else if (block.type === 'resource_link') texts.push(`${block.name}: ${block.uri}`);
+    else texts.push(prompt('mcp-left-out', { what: describe(block) }));
+  }
+  if (texts.length === 0 && images.length === 0 && result.structuredContent !== undefined) {
+    texts.push(JSON.stringify(result.structuredContent));
+  }
+  const content = texts.join('\n').toWellFormed();
+  const isError = result.isError === true;
+  return { content: content === '' && isError ? prompt('mcp-no-reason', {}) : content, isError, images };
+}
+
+function describe(block: { type: string; mimeType?: string; resource?: { uri: string } }): string {
+  return [block.type, block.mimeType, block.resource?.uri].filter((part) => part !== undefined).join(' ');
+}
