@@ -25,7 +25,7 @@ const CAPS: Readonly<Record<string, number>> = {
   'child-scratch': 65,
   clipped: 130,
   compacted: 170,
-  'compacted-children': 80,
+  'compacted-children': 45,
   'compacted-part': 110,
   'compacted-result': 80,
   'compacted-skills': 70,
