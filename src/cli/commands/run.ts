@@ -8,6 +8,7 @@ import { EXIT } from '../failure.ts';
 import { note, print } from '../output.ts';
 import { Interrupt } from '../run/interrupt.ts';
 import { openRun } from '../run/open-run.ts';
+import { notePendingChanges } from '../run/pending-changes.ts';
 import { startTask } from '../run/start-task.ts';
 import { goesOn, type Target, targetOf } from '../run/target.ts';
 import { taskOf, taskText } from '../run/task.ts';
@@ -77,6 +78,7 @@ async function runText(flags: Given, text: string): Promise<number> {
       const result = await startTask(handle, task, interrupt.signal).result;
       stop();
       shown.ended(result);
+      notePendingChanges(result, folders.reasonixHome);
       await runtime.close();
       return exitCode(result);
     });

@@ -71,14 +71,21 @@ function configurationCheck({ files, notes, config }: LoadedConfig): Check {
 async function storeCheck(loaded: LoadedConfig): Promise<Check> {
   const odd: string[] = [];
   try {
+    const { orphans } = await import('../../subagents/worktree/remove.ts');
     const { openConfiguredStore } = await import('../../runtime/open-store.ts');
     const store = await openConfiguredStore(loaded, (text) => void odd.push(text));
     const { url, path } = loaded.config.store;
     const place = url === undefined ? (path ?? join(loaded.folders.reasonixHome, 'sessions.db')) : maskAddresses(url);
     const { sessions, next } = await store.list({ kind: 'root' }, { limit: 1000 });
+    const lost = await orphans(loaded.folders.reasonixHome, store);
+    if (lost.length > 0)
+      odd.push(
+        `folders of sub-agents that are in no log: ${lost.slice(0, 10).join(', ')}${lost.length > 10 ? ', …' : ''}`,
+      );
     await store.close();
     const found = [`${place}, ${sessions.length}${next === undefined ? '' : '+'} sessions`, ...odd].join('\n');
-    return { name: 'store', state: odd.length > 0 ? 'note' : 'ok', found };
+    const hint = lost.length > 0 ? `remove what one left behind with: reasonix session rm ${lost[0]}` : undefined;
+    return { name: 'store', state: odd.length > 0 ? 'note' : 'ok', found, hint };
   } catch (error) {
     return broken('store', error);
   }

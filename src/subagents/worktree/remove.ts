@@ -1,7 +1,15 @@
+import { existsSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { isReference } from '../../core/ids.ts';
 import type { SessionStore } from '../../store/contract.ts';
-import { diffFile, removeScratch, scratchRoot, worktreeFolder, worktreesFolder } from '../own-folders.ts';
+import {
+  diffFile,
+  removeScratch,
+  scratchFolder,
+  scratchRoot,
+  worktreeFolder,
+  worktreesFolder,
+} from '../own-folders.ts';
 import { removeWorktree } from './folder.ts';
 
 /** Removes what a child has outside of its log: scratch folder, worktree with all that is in it, diff. */
@@ -22,8 +30,16 @@ export async function orphans(reasonixHome: string, store: SessionStore): Promis
     }
   }
   const gone: string[] = [];
-  for (const reference of [...found].sort()) {
-    if ((await store.list({ idPrefix: reference }, { limit: 1 })).sessions.length === 0) gone.push(reference);
-  }
+  for (const reference of [...found].sort()) if (await isUnknown(reference, store)) gone.push(reference);
   return gone;
 }
+
+/** Whether a reference is one of `orphans`. */
+export async function isOrphan(reference: string, reasonixHome: string, store: SessionStore): Promise<boolean> {
+  if (!isReference(reference)) return false;
+  const places = [worktreeFolder, diffFile, scratchFolder].map((place) => place(reasonixHome, reference));
+  return places.some((place) => existsSync(place)) && isUnknown(reference, store);
+}
+
+const isUnknown = async (reference: string, store: SessionStore): Promise<boolean> =>
+  (await store.list({ idPrefix: reference }, { limit: 1 })).sessions.length === 0;
