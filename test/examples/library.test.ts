@@ -35,3 +35,19 @@ it('examples/required nudges three times, then injects the skill, or fails by po
   ]);
   expect(code).toBe(0);
 });
+
+it('examples/pipeline plans, looks into each part, asks until the critic is satisfied, and writes', async () => {
+  const { code, stdout, stderr } = await place.node([join('examples', 'pipeline', 'main.js')]);
+  expect(stderr).toBe('');
+  expect(stdout.trim().split('\n')).toEqual([
+    'Plan: 2 questions',
+    '- How many lines of logs/gateway.txt have "status=503"? 64 lines have "status=503".',
+    '- How many lines of logs/checkout.txt have "pool exhausted"? 64 lines have "pool exhausted".',
+    'Critic: Where in logs/gateway.txt is the first "status=503"?',
+    'Critic satisfied: true, after 1 more round',
+    'Requests failed because connections ran out.',
+    '64 lines have "status=503": logs/gateway.txt:12',
+    '64 lines have "pool exhausted": logs/checkout.txt',
+  ]);
+  expect(code).toBe(0);
+});
