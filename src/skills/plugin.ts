@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
-import { messageOf } from '../core/errors.ts';
 import { fileState, realPath } from './folders.ts';
+import { readManifest, textsOf } from './manifest.ts';
 import { judgeName, normalName } from './names.ts';
 import { isExcluded } from './roots.ts';
 import type { Seen } from './seen.ts';
@@ -12,6 +11,10 @@ export const PLUGIN_FOLDER = '.claude-plugin';
 export interface Plugin {
   /** Goes before the names of its skills, with a colon. */
   name: string;
+  /** Where it lies. */
+  folder: string;
+  /** Its folder may be a skill itself. */
+  isWhole: boolean;
   /** Absolute paths of folders (and, for agents, single files), the usual ones first. */
   skills: string[];
   agents: string[];
@@ -28,13 +31,11 @@ export function readPlugin(folder: string, seen?: Seen): Plugin | undefined {
   const problems: string[] = [];
   const written = readManifest(manifest, problems);
   const paths = (usual: string, named: unknown): string[] =>
-    [usual, ...pathsOf(named)].flatMap((path) => {
-      const absolute = resolve(folder, path);
-      seen?.place(absolute);
-      return inside(folder, absolute, path, problems);
-    });
+    [usual, ...textsOf(named)].flatMap((path) => inside(resolve(folder, path), folder, path, problems, seen));
   return {
-    name: pluginName(written.name, folder, problems),
+    name: pluginName(written.name, basename(folder), problems),
+    folder,
+    isWhole: true,
     skills: paths('skills', written.skills),
     agents: paths('agents', written.agents),
     problems,
@@ -42,36 +43,27 @@ export function readPlugin(folder: string, seen?: Seen): Plugin | undefined {
   };
 }
 
-function readManifest(file: string, problems: string[]): Record<string, unknown> {
-  try {
-    const text = readFileSync(file, 'utf8').replace(/^\uFEFF/, '');
-    const value = JSON.parse(text) as unknown;
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-    problems.push('plugin.json holds no object');
-  } catch (error) {
-    problems.push(`plugin.json cannot be read: ${messageOf(error)}`);
-  }
-  return {};
-}
-
-function pluginName(written: unknown, folder: string, problems: string[]): string {
-  const fromFolder = normalName(basename(folder));
-  if (written === undefined) return fromFolder;
+/** The name that was written, when skills can be called by it. */
+export function pluginName(written: unknown, otherwise: string, problems: string[]): string {
+  const fallback = normalName(otherwise);
+  if (written === undefined) return fallback;
   const name = typeof written === 'string' ? normalName(written) : '';
   const verdict = judgeName(name);
   if (verdict.use !== 'no' && !name.includes(':')) return name;
-  problems.push(`the plugin's name cannot be used: "${fromFolder}" is used instead`);
-  return fromFolder;
+  problems.push(`the plugin's name cannot be used: "${fallback}" is used instead`);
+  return fallback;
 }
 
-function pathsOf(value: unknown): string[] {
-  if (typeof value === 'string') return [value];
-  return Array.isArray(value) ? value.filter((each): each is string => typeof each === 'string') : [];
-}
-
-/** A plugin brings its own files only: paths that lead out of its folder are refused. */
-function inside(folder: string, absolute: string, path: string, problems: string[]): string[] {
+/** A plugin brings its own files only: a path that leads out of `folder` is refused. */
+export function inside(
+  absolute: string,
+  folder: string,
+  written: string,
+  problems: string[],
+  seen: Seen | undefined,
+): string[] {
+  seen?.place(absolute);
   if (isExcluded(realPath(absolute), [realPath(folder)])) return [absolute];
-  problems.push(`plugin.json names a path outside the plugin: ${path}`);
+  problems.push(`names a path outside the plugin: ${written}`);
   return [];
 }

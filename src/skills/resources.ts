@@ -10,7 +10,7 @@ const DEEPEST = 4;
 /** Entries that are looked at: a skill folder may hold a whole project. */
 const MOST_ENTRIES = 2_000;
 
-const SKIPPED: ReadonlySet<string> = new Set(['node_modules', '__pycache__']);
+const SKIPPED: ReadonlySet<string> = new Set(['node_modules', '__pycache__', '.git', '.hg', '.svn', '.bzr', '.jj']);
 const SKILL_FILE = /^skill\.md$/i;
 
 export interface SkillFiles {
@@ -22,15 +22,25 @@ export interface SkillFiles {
   bounded: boolean;
 }
 
+export interface SkillFilesOptions {
+  /** Files that are named. Default 40. */
+  most?: number | undefined;
+  /** Hidden files count too, those of repositories never. Default false. */
+  hidden?: boolean | undefined;
+}
+
 /**
  * The files that come with a skill of its own folder: references, scripts, assets and what else lies
  * there, without hidden ones, packages and skills inside it. Nothing of them is read. Folders that
  * cannot be read count as empty.
  */
-export async function skillFiles(skill: Skill, most = MOST_NAMED): Promise<SkillFiles> {
+export async function skillFiles(
+  skill: Pick<Skill, 'layout' | 'folder'>,
+  { most = MOST_NAMED, hidden = false }: SkillFilesOptions = {},
+): Promise<SkillFiles> {
   if (skill.layout !== 'folder') return { files: [], more: 0, bounded: false };
   const base = await realpath(skill.folder).catch(() => skill.folder);
-  const walk: Walk = { base, files: [], entries: 0, bounded: false, linked: new Set() };
+  const walk: Walk = { base, hidden, files: [], entries: 0, bounded: false, linked: new Set() };
   await collect(skill.folder, '', 0, walk);
   const files = walk.files.toSorted(compareCodePoints);
   return { files: files.slice(0, most), more: Math.max(0, files.length - most), bounded: walk.bounded };
@@ -39,6 +49,7 @@ export async function skillFiles(skill: Skill, most = MOST_NAMED): Promise<Skill
 interface Walk {
   /** Real path of the skill's folder. */
   base: string;
+  hidden: boolean;
   files: string[];
   entries: number;
   bounded: boolean;
@@ -56,7 +67,7 @@ async function collect(folder: string, prefix: string, depth: number, walk: Walk
       walk.bounded = true;
       break;
     }
-    if (entry.name.startsWith('.') || SKIPPED.has(entry.name)) continue;
+    if (SKIPPED.has(entry.name) || (!walk.hidden && entry.name.startsWith('.'))) continue;
     const kind = entry.isSymbolicLink() ? await kindOfTarget(join(folder, entry.name), walk) : entry;
     if (kind?.isFile()) files.push(entry.name);
     else if (kind?.isDirectory()) folders.push(entry.name);

@@ -1,7 +1,8 @@
 import { readdirSync } from 'node:fs';
-import { sep } from 'node:path';
+import { basename, sep } from 'node:path';
 import { messageOf } from '../core/errors.ts';
 import { type Entry, entriesOf, type FileState, fileState, kindOf, realPath } from './folders.ts';
+import { type Marketplace, readMarketplace } from './marketplace.ts';
 import { compareCodePoints } from './names.ts';
 import { PLUGIN_FOLDER, type Plugin, readPlugin } from './plugin.ts';
 import { isExcluded, type Root } from './roots.ts';
@@ -73,6 +74,8 @@ class Scanner {
   /** Links to folders wait until every real folder was seen, so that a real path wins over a link to it. */
   #links: { path: string; context: Context }[] = [];
   #tooDeep: string[] = [];
+  /** Files that plugins bring: they are not skills of the folders around them, too. */
+  readonly #ofPlugins = new Set<string>();
   #status: Root['status'] = 'ok';
 
   constructor(root: Root, options: ScanOptions) {
@@ -99,11 +102,16 @@ class Scanner {
     this.#visited.add(context.real);
     const entries = this.#list(folder, context);
     if (entries === undefined) return;
-    const plugin = entries.some((entry) => entry.name === PLUGIN_FOLDER)
-      ? readPlugin(folder, this.#options.seen)
-      : undefined;
-    if (plugin !== undefined) this.#enterPlugin(plugin, entries, context);
-    else if (context.kind === 'agents') this.#takeEntries(entries, context, true);
+    if (entries.some((entry) => entry.name === PLUGIN_FOLDER)) {
+      const { seen } = this.#options;
+      const market = readMarketplace(folder, seen);
+      const plugin = readPlugin(folder, seen);
+      if (market !== undefined) this.#enterMarketplace(market);
+      if (plugin !== undefined) this.#enterPlugin(plugin, context);
+      // beside the plugins of a list there may be skills of the repository itself
+      if (market === undefined && plugin !== undefined) return;
+    }
+    if (context.kind === 'agents') this.#takeEntries(entries, context, true);
     else if (!this.#takeSkillFile(entries, context)) this.#takeEntries(entries, context, false);
     // a root that is a skill itself is often a whole collection: its folders count, its texts are the skill's own
     else if (context.depth === 0) this.#takeEntries(entries, context, true);
@@ -136,15 +144,42 @@ class Scanner {
     if (!taken) this.#reportEntry({ ...entry, is: 'unreadable' });
   }
 
-  #enterPlugin(plugin: Plugin, entries: Entry[], context: Context): void {
-    for (const problem of plugin.problems) this.#report('plugin', plugin.manifest, problem);
-    const inside: Context = { ...context, plugin: plugin.name };
-    if (context.kind === 'skills') this.#takeSkillFile(entries, inside);
-    for (const kind of ['skills', 'agents'] as const) {
-      for (const path of plugin[kind]) {
+  #enterMarketplace({ plugins, problems, elsewhere, manifest }: Marketplace): void {
+    for (const problem of problems) this.#report('plugin', manifest, `${basename(manifest)}: ${problem}`);
+    const [first] = elsewhere;
+    if (first !== undefined) {
+      const count = elsewhere.length === 1 ? 'a plugin lies' : `${elsewhere.length} plugins lie`;
+      this.#report(
+        'plugin-elsewhere',
+        manifest,
+        `${count} in other repositories and not here, the first is ${first}`,
+        'info',
+      );
+    }
+    for (const plugin of plugins) {
+      const { real } = this.#root;
+      this.#enterPlugin(plugin, { kind: this.#root.kind, depth: 0, real, viaLink: false });
+    }
+  }
+
+  #enterPlugin({ name, folder, isWhole, skills, agents, problems, manifest }: Plugin, context: Context): void {
+    for (const problem of problems) this.#report('plugin', manifest, `${basename(manifest)}: ${problem}`);
+    const inside: Context = { ...context, plugin: name };
+    if (isWhole && context.kind === 'skills') this.#takeSkillFile(this.#list(folder, inside) ?? [], inside);
+    for (const [kind, paths] of [
+      ['skills', skills],
+      ['agents', agents],
+    ] as const) {
+      for (const path of paths) {
         const is = kindOf(path);
-        if (is === 'file' && /\.md$/i.test(path)) this.#take(path, 'agent', inside, { needsKey: true, viaLink: false });
-        if (is === 'folder') this.#enter(path, { ...inside, kind, depth: 0, real: realPath(path) });
+        if (is === 'file' && /\.md$/i.test(path)) {
+          const layout = kind === 'agents' ? 'agent' : /^skill\.md$/i.test(basename(path)) ? 'folder' : 'flat';
+          this.#take(path, layout, inside, { needsKey: layout !== 'folder', viaLink: false });
+        } else if (is === 'folder') {
+          const below: Context = { ...inside, kind, depth: 0, real: realPath(path) };
+          const isSkill = kind === 'skills' && this.#takeSkillFolder({ path, isLink: false }, below);
+          if (!isSkill) this.#enter(path, below);
+        }
       }
     }
   }
@@ -192,7 +227,7 @@ class Scanner {
     else this.#enter(entry.path, inner);
   }
 
-  #takeSkillFolder(entry: Entry, context: Context): boolean {
+  #takeSkillFolder(entry: Pick<Entry, 'path' | 'isLink'>, context: Context): boolean {
     const { excluded } = this.#options;
     if (excluded.length > 0 && isExcluded(realPath(entry.path), excluded)) return true;
     const file = `${entry.path}${sep}SKILL.md`;
@@ -207,8 +242,10 @@ class Scanner {
 
   /** False when there is no ordinary file of this path. */
   #take(file: string, layout: Skill['layout'], context: Context, more: More): boolean {
+    if (this.#ofPlugins.size > 0 && this.#ofPlugins.has(file)) return true;
     const state = fileState(file);
     if (state === undefined) return false;
+    if (context.plugin !== undefined) this.#ofPlugins.add(file);
     const found: FoundFile = {
       file,
       size: state.size,

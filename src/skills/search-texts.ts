@@ -100,7 +100,7 @@ function keep(key: string, text: SearchText): void {
 
 /** The text files that come with a skill: not binary, not huge, not too many. */
 export async function readReferences(skill: Skill): Promise<{ path: string; text: SearchText }[]> {
-  const { files } = await skillFiles(skill, MOST_REFERENCES);
+  const { files } = await skillFiles(skill, { most: MOST_REFERENCES });
   const found: { path: string; text: SearchText }[] = [];
   for (const path of files) {
     const bytes = await readFile(join(skill.folder, path)).catch(() => undefined);

@@ -14,6 +14,9 @@ const SKILLS = 'project/.reasonix/skills';
 const diagnosticsOf = (library: OpenedLibrary, code: string): string[] =>
   library.diagnostics.filter((each) => each.code === code).map((each) => each.path);
 
+const messagesOf = (library: OpenedLibrary, code: string): string[] =>
+  library.diagnostics.filter((each) => each.code === code).map((each) => each.message);
+
 describe('roots', () => {
   it('takes the first definition in the documented order', async () => {
     const order = [
@@ -268,6 +271,75 @@ describe('scan', () => {
     expect(library.find('build')).toMatchObject({ status: 'found', skill: { name: 'my-kit:build' } });
     expect(namesOf(await at.open({ paths: [join(at.path, 'plugins/kit')] }))).toHaveLength(4);
   });
+
+  it('reads the plugins of a marketplace, each with its own skills', async () => {
+    const plugins = [
+      { name: 'docs', source: './', strict: false, skills: ['./skills/pdf', './skills/xlsx/SKILL.md'] },
+      { name: 'examples', source: './', strict: false, skills: ['./skills/art'] },
+      { name: 'own', source: './plugins/own' },
+      { name: 'short', source: 'short' },
+      { name: 'manifest', source: './plugins/manifest', agents: './helpers' },
+      { name: 'away', source: { source: 'github', repo: 'somebody/away' } },
+      { name: 'site', source: 'https://example.org/x.git' },
+      { name: 'gone', source: './plugins/gone' },
+      { name: 'out', source: '../outside' },
+      { name: 'reach', source: './plugins/own', skills: ['../../../outside'] },
+      { name: 'a:b', source: './plugins/third' },
+      'odd',
+    ];
+    const market = { name: 'm', owner: { name: 'o' }, metadata: { pluginRoot: './plugins' }, plugins };
+    at.write('repo/.claude-plugin/marketplace.json', JSON.stringify(market));
+    for (const name of ['pdf', 'xlsx', 'art', 'loose']) at.skill(`repo/skills/${name}`, 'description: d');
+    at.skill('repo/skills/pdf/nested', 'description: part of pdf');
+    at.skill('repo/plugins/own/skills/one', 'description: d');
+    at.write('repo/plugins/own/agents/scout.md', '---\ndescription: d\n---\nYou scout.');
+    at.skill('repo/plugins/short', 'description: the plugin is one skill');
+    at.write('repo/plugins/manifest/.claude-plugin/plugin.json', '{"name":"other-name","skills":["./extra"]}');
+    at.skill('repo/plugins/manifest/skills/two', 'description: d');
+    at.skill('repo/plugins/manifest/extra/three', 'description: d');
+    at.write('repo/plugins/manifest/helpers/aid.md', '---\ndescription: d\n---\nYou aid.');
+    at.skill('repo/plugins/third/skills/four', 'description: d');
+    at.skill('repo/plugins/unlisted/five', 'description: d');
+    at.skill('outside/y', 'description: d');
+    const library = await at.open({ paths: [join(at.path, 'repo')] });
+    expect(namesOf(library)).toEqual([
+      'docs:pdf',
+      'docs:xlsx',
+      'examples:art',
+      'five',
+      'loose',
+      'manifest:aid',
+      'manifest:three',
+      'manifest:two',
+      'own:one',
+      'own:scout',
+      'short:short',
+      'third:four',
+    ]);
+    expect(library.skills.find(({ name }) => name === 'manifest:aid')).toMatchObject({ runAs: 'subagent' });
+    expect(messagesOf(library, 'plugin')).toEqual([
+      'marketplace.json: the plugin "gone" has no folder ./plugins/gone',
+      'marketplace.json: names a path outside the plugin: ../outside',
+      'marketplace.json: names a path outside the plugin: ../../../outside',
+      `marketplace.json: the plugin's name cannot be used: "third" is used instead`,
+    ]);
+    expect(messagesOf(library, 'plugin-elsewhere')).toEqual([
+      '2 plugins lie in other repositories and not here, the first is away (somebody/away)',
+    ]);
+    expect(library.collapsed).toEqual([]);
+    expect(library.find('pdf')).toMatchObject({ status: 'found', skill: { name: 'docs:pdf' } });
+  });
+
+  it.each(['', '{', '[]', '{"plugins":{}}', '{"plugins":[null,1]}'])(
+    'does without a broken marketplace: %j',
+    async (text) => {
+      at.write('repo/.claude-plugin/marketplace.json', text);
+      at.skill('repo/skills/a', 'description: d');
+      const library = await at.open({ paths: [join(at.path, 'repo')] });
+      expect(namesOf(library)).toEqual(['a']);
+      expect(diagnosticsOf(library, 'plugin')).toHaveLength(text.includes('null') ? 0 : 1);
+    },
+  );
 
   it('gives NFC and NFD folders one name each, and refuses names that hide', async () => {
     at.skill(`${SKILLS}/${'café'.normalize('NFD')}`, 'description: d');

@@ -91,6 +91,30 @@ describe('a folder', () => {
     expect(await verifyInstalled(folder.place)).toMatchObject([{ status: 'ok' }, { status: 'ok' }, { status: 'ok' }]);
   });
 
+  test('with a marketplace gives the skills of its plugins, one of them by its full name', async () => {
+    const plugins = [
+      { name: 'docs', source: './', skills: ['./skills/pdf'] },
+      { name: 'kit', source: './plugins/kit' },
+      { name: 'more', source: './plugins/more' },
+      { name: 'away', source: { source: 'github', repo: 'somebody/away' } },
+    ];
+    folder.write('src/.claude-plugin/marketplace.json', JSON.stringify({ name: 'm', plugins }));
+    folder.write('src/skills/pdf/SKILL.md', skillText('pdf'));
+    folder.write('src/plugins/kit/skills/build/SKILL.md', skillText('build', '', 'Of kit.\n'));
+    folder.write('src/plugins/kit/agents/helper.md', '---\nname: helper\ndescription: Helps.\n---\nHelp.\n');
+    folder.write('src/plugins/more/skills/build/SKILL.md', skillText('build', '', 'Of more.\n'));
+    const plan = await folder.plan('./src');
+    expect(plan.skills.map(({ name, path, entry }) => [name, path, entry.from])).toEqual([
+      ['build', 'skills/build', 'plugins/kit/skills/build'],
+      ['helper', 'agents/helper.md', 'plugins/kit/agents/helper.md'],
+      ['pdf', 'skills/pdf', 'skills/pdf'],
+    ]);
+    expect(plan.notes.join('\n')).toContain('plugins/more/skills/build left out');
+    expect(plan.notes.join('\n')).toContain('away (somebody/away)');
+    const chosen = await folder.plan('./src', { skills: ['more:build'] });
+    expect(chosen.skills.map(({ entry }) => entry.from)).toEqual(['plugins/more/skills/build']);
+  });
+
   test('with a name that no folder may have is installed under its own folder, and found by its name', async () => {
     folder.write('src/my-skill/SKILL.md', skillText('My Skill'));
     const plan = await folder.install('./src');

@@ -2,7 +2,6 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative, sep } from 'node:path';
 import { compareCodePoints } from '../names.ts';
 import { parseSkill } from '../parse.ts';
-import { PLUGIN_FOLDER } from '../plugin.ts';
 import type { Root } from '../roots.ts';
 import { type FoundFile, scanRoot } from '../scan.ts';
 import type { Diagnostic, Skill } from '../types.ts';
@@ -33,6 +32,7 @@ export interface Discovered {
 /** Hidden folders in which projects keep agents for one product or another. */
 const WITH_AGENTS = ['.reasonix', '.claude'];
 const DEEPEST = 6;
+const MANIFEST = /(?:^|\/)\.claude-plugin\/(?:plugin|marketplace)\.json$/;
 
 /**
  * Finds the skills of a source by the same scan and parser as a library. Only its markdown files and
@@ -47,7 +47,7 @@ export async function discoverSkills(tree: SourceTree, folder: string): Promise<
     const scan = scanRoot(root, { maxDepth: DEEPEST, excluded: [] });
     for (const each of scan.found) if (!found.has(each.file)) found.set(each.file, each);
     for (const { code, message, severity } of scan.diagnostics) {
-      if (severity === 'error' || code === 'depth-reached' || code === 'plugin') notes.push(message);
+      if (severity === 'error' || code === 'depth-reached' || code.startsWith('plugin')) notes.push(message);
     }
   }
   const skills: SourceSkill[] = [];
@@ -77,7 +77,7 @@ async function writeMarkdown(tree: SourceTree, base: string): Promise<ReadonlyMa
     ({ path, kind, size }) =>
       kind === 'file' &&
       size <= LIMITS.fileBytes &&
-      (/\.md$/i.test(path) || path.endsWith(`${PLUGIN_FOLDER}/plugin.json`)) &&
+      (/\.md$/i.test(path) || MANIFEST.test(path)) &&
       unusablePath(path) === undefined &&
       !isLeftOut(path),
   );

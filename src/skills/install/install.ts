@@ -182,7 +182,8 @@ function choose(skills: readonly SourceSkill[], wanted: readonly string[], sourc
   const chosen = wanted.map((each) => {
     const found =
       skills.find(({ from }) => from === each) ??
-      first.skills.find(({ name, skill }) => name === each || skill.name === each) ??
+      first.skills.find(({ name }) => name === each) ??
+      skills.find(({ skill }) => skill.name === each) ??
       first.skills.find(({ name }) => foldName(name) === foldName(each));
     if (found !== undefined) return found;
     const near = nearestNames(

@@ -5,6 +5,7 @@ import { hiddenFindings } from '../lint/hidden-findings.ts';
 import { readMarkdown } from '../lint/markdown.ts';
 import { lineFinder } from '../lint/problem.ts';
 import { secretFindings } from '../lint/secrets.ts';
+import { textOf } from '../text-file.ts';
 import type { Diagnostic } from '../types.ts';
 
 /** A file of a skill that is to be written. */
@@ -23,8 +24,6 @@ export interface Warning {
   message: string;
 }
 
-/** More than this of a file is not searched for signs that nobody sees. */
-const LARGEST_TEXT = 1_000_000;
 const SHOWN_A_FILE = 20;
 const SCRIPT = /\.(?:sh|bash|zsh|fish|ps1|bat|cmd|py|rb|pl|php|lua|[cm]?[jt]s|exe|dll|so|dylib|jar|app|command)$/i;
 
@@ -53,10 +52,4 @@ export function warningsOf(files: readonly NewFile[]): Warning[] {
       message: clipGraphemes(finding.message, 400),
     }));
   });
-}
-
-/** Nothing for a picture, a font and the like. */
-export function textOf(bytes: Uint8Array): string | undefined {
-  if (bytes.length > LARGEST_TEXT || bytes.subarray(0, 8_192).includes(0)) return undefined;
-  return Buffer.from(bytes).toString('utf8');
 }

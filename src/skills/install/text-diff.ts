@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { textOf } from '../text-file.ts';
 import type { FileChanges } from './on-disk.ts';
-import { type NewFile, textOf } from './review.ts';
+import type { NewFile } from './review.ts';
 
 /** Lines of one file's difference that are shown, and of all files together. */
 const MOST_OF_A_FILE = 200;

@@ -3,6 +3,7 @@ import { messageOf } from '../../core/errors.ts';
 import { parseSkill } from '../parse.ts';
 import { resolveNames } from '../resolve.ts';
 import type { LibraryOptions } from '../types.ts';
+import { bundledFindings } from './bundled-files.ts';
 import { collectFiles, type ReadFile } from './collect.ts';
 import { findingsOf } from './findings.ts';
 import { type Fix, planFix } from './fix.ts';
@@ -59,6 +60,7 @@ export async function lintSkills(options: LintOptions): Promise<LintReport> {
     const found = [...(await look(bytes)), ...(collisions.get(path) ?? [])];
     const left = plan === undefined ? found : await look(plan.bytes);
     problems.push(...found.map((each) => ({ ...each, path, fixable: isGone(each, found, left) })));
+    if (!options.strict) problems.push(...(await besideIt(file)));
   }
   return report;
 }
@@ -72,6 +74,11 @@ async function findings(bytes: Buffer, { target }: ReadFile, strict: boolean): P
   if (target.layout !== 'folder') return strictFindings(target.file);
   const isOther = !/^(?:SKILL|skill)\.md$/.test(basename(target.file));
   return isOther ? strictFindings(dirname(target.file)) : strictFindingsOf(bytes, basename(dirname(target.file)));
+}
+
+async function besideIt({ target: { file, layout } }: ReadFile): Promise<LintProblem[]> {
+  const found = await bundledFindings({ layout, folder: dirname(file) });
+  return found.flatMap((each) => each.findings.map((finding) => ({ ...finding, path: each.file, fixable: false })));
 }
 
 /** Skills of one root that have one name: only one of them can be run. */
