@@ -54,8 +54,8 @@ interface Part {
   isDone: boolean;
 }
 
-/** Finish reasons by the names that all wires share. */
-const INCOMPLETE: Readonly<Record<string, string>> = { max_output_tokens: 'length' };
+/** Reasons of an answer that is not whole by the names that all wires share; without one, it was its length. */
+const INCOMPLETE: Readonly<Record<string, string>> = { max_output_tokens: 'length', incomplete: 'length' };
 
 /** The parts of a streamed answer, put together. */
 export class ResponsesCollector {

@@ -3,7 +3,9 @@ import { describe, expect, it } from 'vitest';
 import type { Message } from '../../src/core/messages.ts';
 import { toAnthropicBody, toAnthropicMessages } from '../../src/models/anthropic-body.ts';
 import { dialectOf } from '../../src/models/dialects.ts';
+import { estimateUsage } from '../../src/models/estimate.ts';
 import { toOpenAIBody } from '../../src/models/openai-body.ts';
+import { toResponsesBody } from '../../src/models/responses-body.ts';
 import { steps } from './histories.ts';
 import { assistant, request, result, user } from './requests.ts';
 
@@ -152,6 +154,74 @@ describe('chat completions', () => {
     expect(body('https://api.moonshot.ai/v1')).not.toHaveProperty('reasoning_effort');
   });
 
+  it.each([
+    ['https://api.deepseek.com', 'x', 'high', { thinking: { type: 'enabled' }, reasoning_effort: 'high' }],
+    ['https://api.deepseek.com', 'x', 'none', { thinking: { type: 'disabled' } }],
+    ['https://openrouter.ai/api/v1', 'x', 'none', { reasoning: { effort: 'none' } }],
+    ['https://api.moonshot.ai/v1', 'kimi-k2.6', 'none', { thinking: { type: 'disabled' } }],
+    ['https://api.moonshot.ai/v1', 'kimi-k2.6', 'high', {}],
+    ['https://api.mistral.ai/v1', 'mistral-small-latest', 'medium', { reasoning_effort: 'high' }],
+    ['https://api.mistral.ai/v1', 'mistral-large-latest', 'medium', {}],
+    ['http://127.0.0.1:11434/v1', 'qwen3', 'none', { reasoning_effort: 'none' }],
+    ['http://127.0.0.1:8080/v1', 'qwen3', 'low', { reasoning_effort: 'low' }],
+  ])('asks %s (%s) for effort %s', (baseUrl, model, effort, expected) => {
+    const bare = toOpenAIBody(request([user('x')], { model }), { dialect: dialectOf({ name: 'x', baseUrl, model }) });
+    const body = toOpenAIBody(request([user('x')], { model, effort }), {
+      dialect: dialectOf({ name: 'x', baseUrl, model }),
+    });
+    expect(body).toEqual({ ...bare, ...expected });
+  });
+
+  it('asks a server by its name where the address says nothing', () => {
+    const body = (name: string, more = {}) =>
+      toOpenAIBody(request([user('x')], { effort: 'none', tools }), {
+        dialect: dialectOf({ name, baseUrl: 'http://10.0.0.5:8000/v1' }),
+        ...more,
+      });
+    expect(body('vllm')).toMatchObject({ chat_template_kwargs: { enable_thinking: false } });
+    expect(body('vllm')).not.toHaveProperty('reasoning_effort');
+    expect(body('llama.cpp', { parallelTools: true })).toMatchObject({
+      reasoning_effort: 'none',
+      parallel_tool_calls: true,
+    });
+    expect(body('ollama', { parallelTools: false })).not.toHaveProperty('parallel_tool_calls');
+  });
+
+  it('sends what the provider sets, unless the request says otherwise', () => {
+    const options = { dialect: compatible, effort: 'low', maxOutputTokens: 5 };
+    expect(toOpenAIBody(request([user('x')]), options)).toMatchObject({ reasoning_effort: 'low', max_tokens: 5 });
+    expect(toOpenAIBody(request([user('x')], { effort: 'high' }), options)).toMatchObject({ reasoning_effort: 'high' });
+    expect(toOpenAIBody(request([user('x')], { thinking: 0 }), options)).toMatchObject({ reasoning_effort: 'none' });
+    const openrouter = { dialect: dialectOf({ name: 'openrouter', baseUrl: 'http://x/v1' }), thinking: 2_000 };
+    expect(toOpenAIBody(request([user('x')]), openrouter)).toMatchObject({ reasoning: { max_tokens: 2_000 } });
+  });
+
+  it('sends no field that Mistral refuses', () => {
+    const dialect = dialectOf({ name: 'x', baseUrl: 'https://api.mistral.ai/v1' });
+    const body = toOpenAIBody(request([user('x')], { maxOutputTokens: 9 }), { dialect });
+    expect(body).toEqual({ model: 'm', messages: [{ role: 'user', content: 'x' }], stream: true, max_tokens: 9 });
+  });
+
+  it('follows each call with its own result where one call is made at a time', () => {
+    const messages = [
+      user('go'),
+      assistant('both', [
+        ['c1', 'grep'],
+        ['c2', 'grep'],
+      ]),
+      result('c1', 'grep', 'one'),
+      result('c2', 'grep', 'two'),
+    ];
+    const sent = toOpenAIBody(request(messages, { tools }), { dialect: compatible, parallelTools: false });
+    expect(sent.messages.map((message) => [message.role, message.content])).toEqual([
+      ['user', 'go'],
+      ['assistant', 'both'],
+      ['tool', 'one'],
+      ['assistant', null],
+      ['tool', 'two'],
+    ]);
+  });
+
   it('forbids tools and keeps them', () => {
     const body = toOpenAIBody(request([user('x')], { tools, toolChoice: 'none' }), { dialect: compatible });
     expect(body).toMatchObject({ tool_choice: 'none' });
@@ -275,5 +345,109 @@ describe('messages', () => {
     expect(body('claude-3-5-haiku-latest', 'high')).not.toHaveProperty('thinking');
     expect(body('claude-sonnet-5').max_tokens).toBe(32_000);
     expect(body('claude-3-5-haiku-latest').max_tokens).toBe(8_192);
+  });
+});
+
+describe('pictures in results', () => {
+  const picture = { mediaType: 'image/png', data: 'AAAA' };
+  const messages = (count = 1): Message[] => [
+    user('look'),
+    assistant('', [
+      ['c1', 'read_file'],
+      ['c2', 'read_file'],
+    ]),
+    { ...result('c1', 'read_file', '[a.png]'), images: Array.from({ length: count }, () => picture) },
+    result('c2', 'read_file', 'text'),
+    user('next'),
+  ];
+  const chatBody = (model: string, options = {}) =>
+    toOpenAIBody(request(messages(), { model }), {
+      dialect: dialectOf({ name: 'x', baseUrl: 'http://x/v1' }),
+      ...options,
+    });
+
+  it('follow the results of their step on the chat wire', () => {
+    const sent = chatBody('gpt-4o').messages;
+    expect(sent.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'tool', 'user', 'user']);
+    expect(sent[4]?.content).toEqual([
+      { type: 'text', text: expect.stringContaining('tool results above') },
+      { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } },
+    ]);
+  });
+
+  it('stand in their result on the other wires', () => {
+    const asked = request(messages(), { model: 'claude-sonnet-5' });
+    expect(toAnthropicMessages(asked)[2]?.content).toEqual([
+      {
+        type: 'tool_result',
+        tool_use_id: 'c1',
+        content: [
+          { type: 'text', text: '[a.png]' },
+          { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } },
+        ],
+      },
+      { type: 'tool_result', tool_use_id: 'c2', content: 'text' },
+      { type: 'text', text: 'next' },
+    ]);
+    const body = toResponsesBody(request(messages(), { model: 'gpt-5' }), { provider: 'x', cacheKey: false });
+    expect((body.input as object[])[3]).toEqual({
+      type: 'function_call_output',
+      call_id: 'c1',
+      output: [
+        { type: 'input_text', text: '[a.png]' },
+        { type: 'input_image', image_url: 'data:image/png;base64,AAAA', detail: 'auto' },
+      ],
+    });
+  });
+
+  it('become a note where the model takes none, or the configuration says so', () => {
+    const noted = [
+      chatBody('deepseek-v4-pro'),
+      chatBody('gpt-4o', { images: false }),
+      toAnthropicBody(request(messages(), { model: 'claude-sonnet-5' }), { images: false }),
+      toResponsesBody(request(messages(), { model: 'gpt-3.5-turbo' }), { provider: 'x', cacheKey: false }),
+      toOpenAIBody(request(messages(), { model: 'pixtral-12b' }), {
+        dialect: dialectOf({ name: 'x', baseUrl: 'https://api.mistral.ai/v1' }),
+      }),
+    ].map((body) => JSON.stringify(body));
+    for (const body of noted) {
+      expect(body).toContain('1 image(s) left out');
+      expect(body).not.toContain('AAAA');
+    }
+    expect(JSON.stringify(chatBody('unknown-model', { images: true }))).toContain('AAAA');
+  });
+
+  it('count as what they cost', () => {
+    const tokensOf = (count: number) => estimateUsage(request(messages(count)), { text: '', toolCalls: [] }).input;
+    expect(tokensOf(3) - tokensOf(1)).toBe(3_000);
+  });
+});
+
+describe('thinking on the messages wire', () => {
+  const thinking = (model: string, more: object, messages: Message[] = [user('x')]) => {
+    const { thinking, output_config } = toAnthropicBody(request(messages, { model, ...more }));
+    return { ...thinking, ...output_config };
+  };
+
+  it('takes a budget, an effort for it, or none', () => {
+    expect(thinking('claude-sonnet-4-5', { thinking: 4_000 })).toEqual({ type: 'enabled', budget_tokens: 4_000 });
+    expect(thinking('claude-sonnet-4-5', { thinking: 0, effort: 'high' })).toEqual({ type: 'disabled' });
+    expect(thinking('claude-sonnet-4-5', { effort: 'none' })).toEqual({ type: 'disabled' });
+    expect(thinking('claude-opus-5', { thinking: 16_000 })).toEqual({ type: 'adaptive', effort: 'high' });
+    // Some models always think, and refuse to be told not to.
+    expect(thinking('claude-opus-5-5', { effort: 'none' })).toEqual({ type: 'adaptive', effort: 'low' });
+    expect(thinking('claude-3-5-haiku-latest', { thinking: 4_000 })).toEqual({});
+  });
+
+  it('is left out of a turn that another model began without: it would be refused', () => {
+    const begun = (state: object = {}): Message[] => [
+      user('x'),
+      { ...assistant('', [['c1', 'grep']]), ...state },
+      result('c1', 'grep', 'found'),
+    ];
+    const blocks = [{ type: 'thinking', thinking: 'hm', signature: 's' }, { type: 'tool_use' }];
+    const state = { providerState: { wire: 'messages', blocks } };
+    expect(thinking('claude-sonnet-4-5', { effort: 'low' }, begun())).toEqual({});
+    expect(thinking('claude-sonnet-4-5', { effort: 'low' }, begun(state))).toMatchObject({ type: 'enabled' });
   });
 });

@@ -132,6 +132,28 @@ describe('chat chunks', () => {
     });
   });
 
+  it('take arguments that are an object, parts of content, and any name for reasoning', () => {
+    const object = { tool_calls: [{ index: 0, id: 'a', function: { name: 'one', arguments: { x: [1] } } }] };
+    expect(calls(object)).toEqual([{ id: 'a', name: 'one', arguments: '{"x":[1]}' }]);
+    const parts = [
+      { type: 'thinking', thinking: [{ type: 'text', text: 'hm' }] },
+      { type: 'text', text: 'yes' },
+    ];
+    expect(collectChunks([{ content: parts }, 'stop'])).toMatchObject({ text: 'yes', reasoning: 'hm' });
+    const thought = collectChunks([{ thinking: 'so' }], [{ content: 'ok' }, 'stop']);
+    expect(thought).toMatchObject({ reasoning: 'so', providerState: { reasoningField: 'thinking' } });
+  });
+
+  it('take usage from any chunk, and finish reasons by other names', () => {
+    const collector = new ChatCollector();
+    collector.add({ usage: { prompt_tokens: 7, completion_tokens: 1 }, choices: [{ delta: { content: 'a' } }] });
+    collector.add({ choices: [{ delta: {}, finish_reason: 'model_length' }] });
+    expect(collector.reply(request([user('x')]))).toMatchObject({ usage: { input: 7 }, finishReason: 'length' });
+    const groq = new ChatCollector();
+    groq.add({ choices: [{ delta: {}, finish_reason: 'function_call' }], x_groq: { usage: { prompt_tokens: 3 } } });
+    expect(groq.reply(request([user('x')]))).toMatchObject({ usage: { input: 3 }, finishReason: 'tool_calls' });
+  });
+
   it('mend halves of characters', () => {
     expect(collectChunks([{ content: '\ud83c' }], [{ content: '\udfaf\ud800' }, 'stop']).text).toBe('🎯\ufffd');
   });
@@ -311,6 +333,89 @@ describe('a messages stream', () => {
       { type: 'redacted_thinking', data: 'DATA' },
       { type: 'tool_use', id: 'toolu_1', name: 'grep', input: { a: 1 } },
     ]);
+  });
+
+  const toolUse = (index: number, id: string, pieces: string[], more = '') =>
+    event('content_block_start', { index, content_block: { type: 'tool_use', id, name: 'write_file', input: {} } }) +
+    pieces
+      .map((partial_json) => event('content_block_delta', { index, delta: { type: 'input_json_delta', partial_json } }))
+      .join('') +
+    more;
+
+  it.each(['max_tokens', 'model_context_window_exceeded'])(
+    'that ends with %s in the middle of a call marks the call, and no other',
+    async (reason) => {
+      server = await streamServer((response) => {
+        openStream(response);
+        const whole = toolUse(0, 'toolu_1', ['{"path":"a"}'], event('content_block_stop', { index: 0 }));
+        response.end(start + whole + toolUse(1, 'toolu_2', ['{"path":"b","content":"half']) + stop(reason));
+      });
+      const reply = await ask(anthropic(server.url));
+      expect(reply.finishReason).toBe('length');
+      expect(reply.toolCalls).toMatchObject([
+        { id: 'toolu_1', arguments: '{"path":"a"}' },
+        { id: 'toolu_2', arguments: '{"path":"b","content":"half', isCut: true },
+      ]);
+      expect(reply.toolCalls[0]).not.toHaveProperty('isCut');
+    },
+  );
+
+  it('that is cut before the first piece of a call does not call with no arguments', async () => {
+    server = await streamServer((response) => {
+      openStream(response);
+      response.end(start + toolUse(0, 'toolu_1', []) + stop('max_tokens'));
+    });
+    expect((await ask(anthropic(server.url))).toolCalls).toMatchObject([{ isCut: true }]);
+  });
+
+  it('that brings arguments with one reading only is mended', async () => {
+    server = await streamServer((response) => {
+      openStream(response);
+      const call = toolUse(0, 'toolu_1', ['{"path":"a",', '}'], event('content_block_stop', { index: 0 }));
+      response.end(start + call + stop('tool_use'));
+    });
+    expect((await ask(anthropic(server.url))).toolCalls).toEqual([
+      { id: 'toolu_1', name: 'write_file', arguments: '{"path":"a"}' },
+    ]);
+  });
+
+  it('that refuses says so, and is not asked again', async () => {
+    server = await streamServer((response) => {
+      openStream(response);
+      response.end(start + stop('refusal'));
+    });
+    const error = await ask(withRetry(anthropic(server.url), { clock: new FakeClock() })).catch((each) => each);
+    expect(error).toMatchObject({
+      code: 'provider',
+      message: expect.stringContaining('declined to answer'),
+      details: { retryable: false },
+    });
+    expect(server.bodies).toHaveLength(1);
+  });
+
+  it('that makes two calls where one is to be made keeps what leads to the first', async () => {
+    const thinking = (index: number) =>
+      event('content_block_start', {
+        index,
+        content_block: { type: 'thinking', thinking: `t${index}`, signature: 's' },
+      }) + event('content_block_stop', { index });
+    const end = (index: number) => event('content_block_stop', { index });
+    server = await streamServer((response) => {
+      openStream(response);
+      const parts = [thinking(0), toolUse(1, 'a', ['{}'], end(1)), thinking(2), toolUse(3, 'b', ['{}'], end(3))];
+      response.end(start + parts.join('') + stop('tool_use'));
+    });
+    const client = anthropicClient({
+      name: 'local',
+      baseUrl: server.url,
+      apiKey: 'k'.repeat(12),
+      parallelTools: false,
+    });
+    const tools = [{ name: 'write_file', description: '', parameters: {} }];
+    const reply = await client.generate(request([user('x')], { tools }), { signal: never });
+    expect(server.bodies[0]?.tool_choice).toEqual({ type: 'auto', disable_parallel_tool_use: true });
+    expect(reply.toolCalls.map(({ id }) => id)).toEqual(['a']);
+    expect(reply.providerState).toMatchObject({ blocks: [{ type: 'thinking', thinking: 't0' }, { type: 'tool_use' }] });
   });
 
   it('writes nothing to the console', async () => {

@@ -5,12 +5,13 @@ import type { Message } from '../../src/core/messages.ts';
 import { anthropicClient } from '../../src/models/anthropic.ts';
 import type { ModelClient, ModelReply } from '../../src/models/contract.ts';
 import { openaiClient } from '../../src/models/openai.ts';
+import { responsesClient } from '../../src/models/responses.ts';
 import { withRetry } from '../../src/models/retry.ts';
 import type { WireOptions } from '../../src/models/wire.ts';
 import { FakeClock } from './fake-clock.ts';
 import { assistant, collect, never, request, result, user } from './requests.ts';
 
-/** The same behaviour on both wires, against a server that we did not write. */
+/** The same behaviour on all wires, against a server that we did not write. */
 const KEY = 'sk-test-0123456789abcdef';
 const mock = new LLMock({ port: 0 });
 beforeAll(async () => void (await mock.start()));
@@ -31,6 +32,11 @@ const wires: [name: string, make: (options?: Partial<WireOptions>) => ModelClien
   [
     'openai',
     (o) => openaiClient({ name: 'mock', baseUrl: `${mock.url}/v1`, apiKey: KEY, keyVariable: 'MOCK_KEY', ...o }),
+    'gpt-5',
+  ],
+  [
+    'responses',
+    (o) => responsesClient({ name: 'mock', baseUrl: `${mock.url}/v1`, apiKey: KEY, keyVariable: 'MOCK_KEY', ...o }),
     'gpt-5',
   ],
   [
@@ -76,7 +82,8 @@ describe.each(wires)('the %s wire', (wire, make, model) => {
     expect(seen.deltas.length).toBeGreaterThan(3);
     expect(reply).toMatchObject({ finishReason: 'stop', toolCalls: [] });
     expect(reply.usage.output).toBeGreaterThan(0);
-    expect(reply.providerState).toBeUndefined();
+    // A model that reasons may leave something to be sent back, on the wire that carries it.
+    if (wire !== 'responses') expect(reply.providerState).toBeUndefined();
   });
 
   it('streams parallel tool calls, and takes their results', async () => {
@@ -130,6 +137,11 @@ describe.each(wires)('the %s wire', (wire, make, model) => {
     // The messages wire is journalled without its thinking blocks; the server refuses a request that lacks them.
     if (wire === 'openai')
       expect(JSON.stringify(mock.getLastRequest()?.body)).toContain('"reasoning_content":"Let me see."');
+    else if (wire === 'responses')
+      expect(reply.providerState).toMatchObject({
+        wire: 'responses',
+        items: [{ type: 'reasoning', encrypted_content: expect.any(String) }, { type: 'function_call' }],
+      });
     else
       expect(reply.providerState).toMatchObject({
         blocks: [{ type: 'thinking', signature: 'sig-1' }, { type: 'tool_use' }],
@@ -170,7 +182,7 @@ describe.each(wires)('the %s wire', (wire, make, model) => {
 
   it('tells a context that is too long', async () => {
     const message =
-      wire === 'openai'
+      wire !== 'anthropic'
         ? "This model's maximum context length is 8192 tokens"
         : 'prompt is too long: 210000 tokens > 200000 maximum';
     mock.onMessage('x', { error: { message, type: 'invalid_request_error' }, status: 400 });
@@ -192,7 +204,8 @@ describe.each(wires)('the %s wire', (wire, make, model) => {
     mock.onMessage(
       'x',
       { content: 'one two three four five six' },
-      { chunkSize: 4, latency: 5, truncateAfterChunks: 5 },
+      // Events that come before the text count as chunks, too.
+      { chunkSize: 4, latency: 5, truncateAfterChunks: wire === 'responses' ? 9 : 5 },
     );
     const error = await failure(ask(make(), [user('x')]));
     expect(error).toMatchObject({ code: 'provider', details: { retryable: true } });
@@ -253,6 +266,71 @@ describe.each(wires)('the %s wire', (wire, make, model) => {
     const bare = mock.getLastRequest()?.headers ?? {};
     expect(bare.authorization).toBeUndefined();
     expect(bare['x-api-key']).toBeUndefined();
+  });
+
+  // The server sends no broken arguments on the messages wire: see streams.test.ts.
+  it.skipIf(wire === 'anthropic')('never lets a call run that was cut off', async () => {
+    mock.onMessage('x', {
+      toolCalls: [
+        { name: 'get_time', arguments: '{}' },
+        { name: 'get_weather', arguments: '{"city":"Par' },
+      ],
+      finishReason: 'length',
+    });
+    const reply = await ask(make(), [user('x')], { tools });
+    expect(reply.finishReason).toBe('length');
+    expect(reply.toolCalls.map(({ name, isCut }) => [name, isCut])).toEqual([
+      ['get_time', undefined],
+      ['get_weather', true],
+    ]);
+  });
+
+  it.skipIf(wire === 'anthropic')(
+    'mends what can only mean one thing, and leaves the rest to be answered',
+    async () => {
+      mock.onMessage('x', {
+        toolCalls: [
+          { name: 'get_weather', arguments: '{"city":"Paris",}' },
+          { name: 'get_weather', arguments: "{'city': 'Rome'}" },
+        ],
+      });
+      const { toolCalls } = await ask(make(), [user('x')], { tools });
+      expect(toolCalls.map(({ arguments: text }) => text)).toEqual(['{"city":"Paris"}', "{'city': 'Rome'}"]);
+      expect(toolCalls.some(({ isCut }) => isCut)).toBe(false);
+    },
+  );
+
+  it('makes one call a step where that is configured, whatever the server does', async () => {
+    mock.on(
+      { userMessage: 'x', hasToolResult: false },
+      {
+        reasoning: 'Two.',
+        reasoningSignature: 's',
+        toolCalls: [
+          { name: 'get_time', arguments: '{}' },
+          { name: 'get_weather', arguments: '{"city":"Paris"}' },
+        ],
+      },
+    );
+    mock.on({ userMessage: 'x', hasToolResult: true }, { content: 'Noon.' });
+    const client = make({ parallelTools: false });
+    const reply = await ask(client, [user('x')], { tools });
+    expect(reply.toolCalls.map(({ name }) => name)).toEqual(['get_time']);
+    const [call] = reply.toolCalls;
+    const next = [user('x'), answered(reply), result(call?.id ?? '', 'get_time', '12:00')];
+    expect((await ask(client, next, { tools })).text).toBe('Noon.');
+  });
+
+  it('gives calls that share an id ids of their own', async () => {
+    mock.onMessage('x', {
+      toolCalls: [
+        { id: 'same', name: 'get_time', arguments: '{}' },
+        { id: 'same', name: 'get_weather', arguments: '{"city":"Paris"}' },
+      ],
+    });
+    const { toolCalls } = await ask(make(), [user('x')], { tools });
+    expect(new Set(toolCalls.map(({ id }) => id)).size).toBe(2);
+    expect(toolCalls[0]?.id).toBe('same');
   });
 
   it('answers a history that goes on after a broken one', async () => {
