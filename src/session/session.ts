@@ -37,6 +37,7 @@ export class Session {
   #running = false;
   readonly #readers = new Set<() => void>();
   #model: Promise<ResolvedModel> | undefined;
+  #chosen: EventOf<'session.started'>['model'] | undefined;
   readonly #lost = new AbortController();
 
   private constructor(host: SessionHost, info: SessionInfo, thread: Thread, tools: readonly Tool[]) {
@@ -116,6 +117,11 @@ export class Session {
     return this.frozen.tools.some((definition) => definition.name === ours) ? this.#tools.get(ours) : undefined;
   }
 
+  /** Tools of the frozen prompt that nothing answers any more, as after a server or a program of the user's went. */
+  missingTools(): string[] {
+    return this.toolNames().filter((name) => !this.#tools.has(name));
+  }
+
   toolNames(): string[] {
     return this.frozen.tools.map((definition) => definition.name);
   }
@@ -123,6 +129,12 @@ export class Session {
   /** Asks another model from the next step on; the log keeps saying which one answered. */
   useModel(model: ResolvedModel): void {
     this.#model = Promise.resolve(model);
+    this.#chosen = { ...this.started.model, provider: model.provider, name: model.model };
+  }
+
+  /** The model that is asked now: what children inherit. */
+  get currentModel(): EventOf<'session.started'>['model'] {
+    return this.#chosen ?? this.started.model;
   }
 
   model(): Promise<ResolvedModel> {

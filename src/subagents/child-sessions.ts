@@ -36,9 +36,7 @@ export interface ChildRequest {
 
 /** How a request becomes a session with a turn, once it is let in. */
 export interface ChildStart {
-  make(budget: Budget): Promise<Session>;
-  /** Absent for a turn that was cut and goes on. */
-  input?: TurnInput | undefined;
+  make(budget: Budget): Promise<ReadyChild>;
   cut?: OpenTurn | undefined;
 }
 
@@ -50,6 +48,12 @@ export interface ChildSessionsOptions {
   /** Commands and file tools of children have scratch folders. */
   hasScratch: boolean;
   chooseModel(skill: Skill, parent: EventOf<'session.started'>['model']): Promise<EventOf<'session.started'>['model']>;
+}
+
+/** A child's session, and the message that its turn begins with: none for a turn that was cut and goes on. */
+export interface ReadyChild {
+  session: Session;
+  input?: TurnInput | undefined;
 }
 
 interface NewChild {
@@ -77,10 +81,18 @@ export class ChildSessions {
     const { thread, ended } = found;
     if (ended) return { ended };
     const { turn } = thread;
-    if (turn && isFrom(turn.from, callerOf(request))) return { start: { make: () => this.open(thread), cut: turn } };
+    if (turn && isFrom(turn.from, callerOf(request))) {
+      const make = async () => {
+        const session = await this.open(thread);
+        await this.#withModel(session, request);
+        return { session };
+      };
+      return { start: { make, cut: turn } };
+    }
     // It was made and then cut before its task was logged.
     const origin = thread.messages.length > 0 ? 'continuation' : 'task';
-    return { start: { make: () => this.#reopen(thread), input: await this.#input(request, origin) } };
+    const input = await this.#input(request, origin);
+    return { start: { make: async () => ({ session: await this.#reopen(thread), input }) } };
   }
 
   /** The session of a log that was read into `thread`. */
@@ -96,7 +108,8 @@ export class ChildSessions {
     const { store, leases } = this.#options.host;
     const reference = continueFrom ?? forkFrom;
     if (reference === undefined) {
-      return { make: (budget) => this.#create(request, budget), input: await this.#input(request, 'task') };
+      const input = await this.#input(request, 'task');
+      return { make: async (budget) => ({ session: await this.#create(request, budget), input }) };
     }
     const input = await this.#input(request, 'continuation');
     const { thread, isAncestral } = await findReference(store, reference, parent.session.info.root);
@@ -107,12 +120,42 @@ export class ChildSessions {
         prompt('reference-skill', { reference, actual, wanted: request.skill.name }),
       );
     }
-    if (forkFrom || isAncestral) return { make: (budget) => this.#create(request, budget, thread), input };
+    if (forkFrom || isAncestral) {
+      return { make: async (budget) => ({ session: await this.#create(request, budget, thread), input }) };
+    }
     // What a background child has found comes first, or nobody would ever see it.
     if (leases.holds(reference) || parent.session.thread.background.has(reference)) throw busy(reference);
-    const edited = thread.started?.skill?.hash !== request.body.hash;
-    const note = edited ? `\n\n${prompt('body-changed', { skill: actual })}` : '';
-    return { make: () => this.#reopen(thread), input: { ...input, content: input.content + note } };
+    const make = async (): Promise<ReadyChild> => {
+      const session = await this.#reopen(thread);
+      const notes = await this.#changes(session, request);
+      return { session, input: { ...input, content: [input.content, ...notes].join('\n\n') } };
+    };
+    return { make };
+  }
+
+  /** What is no longer as it was when the thread began, in words for its model. */
+  async #changes(session: Session, request: ChildRequest): Promise<string[]> {
+    const { skill, model } = session.started;
+    const notes: string[] = [];
+    if (skill?.hash !== request.body.hash) notes.push(prompt('body-changed', { skill: skill?.name ?? '' }));
+    const missing = session.missingTools();
+    if (missing.length > 0) notes.push(prompt('tools-gone', { names: missing.join(', ') }));
+    const now = await this.#withModel(session, request);
+    if (now !== undefined) notes.push(prompt('model-changed', { model: model.name, now }));
+    return notes;
+  }
+
+  /** A thread whose model is gone goes on with the one that a new child would have; its name is the answer. */
+  async #withModel(session: Session, { skill, parent }: ChildRequest): Promise<string | undefined> {
+    try {
+      await session.model();
+      return undefined;
+    } catch (error) {
+      if (!ReasonixError.isInstance(error, 'model_not_found')) return undefined;
+    }
+    const { provider, name } = await this.#options.chooseModel(skill, parent.session.currentModel);
+    session.useModel(await this.#options.host.resolveModel(provider, name));
+    return name;
   }
 
   async #input(request: ChildRequest, origin: 'task' | 'continuation'): Promise<TurnInput> {
@@ -148,7 +191,7 @@ export class ChildSessions {
       body,
       task,
       tools: tools(worktree?.cwd ?? parent.session.info.cwd),
-      model: await this.#options.chooseModel(skill, parent.session.started.model),
+      model: await this.#options.chooseModel(skill, parent.session.currentModel),
       isDeepest: budget.depthLeft() === 0,
       worktree,
       hasScratch,

@@ -51,11 +51,11 @@ export class SubagentRunner {
     const { admission, childSteps } = this.#options;
     const planned = await this.#sessions.plan(request);
     if ('ended' in planned) return this.#endedBefore(parent, planned.ended);
-    const { make, input, cut } = planned.start;
+    const { make, cut } = planned.start;
     admission.check(parent);
     admission.charge(parent);
     const budget = budgetOf(parent, limitsOf(skill, childSteps), cut);
-    const session = await make(budget);
+    const { session, input } = await make(budget);
     return this.#made(session, budget, () => (input ? session.begin(input) : session.claim()));
   }
 
@@ -134,13 +134,13 @@ export class SubagentRunner {
   }
 
   /** The one way in for children that the parent waits for. */
-  async #enter({ parent, skill, signal }: ChildRequest, { make, input, cut }: ChildStart): Promise<ChildResult> {
+  async #enter({ parent, skill, signal }: ChildRequest, { make, cut }: ChildStart): Promise<ChildResult> {
     const { admission, live, childSteps } = this.#options;
     admission.check(parent);
     const budget = budgetOf(parent, limitsOf(skill, childSteps), cut);
     const admitted = await admission.enter(parent, signal);
     try {
-      const session = await make(budget);
+      const { session, input } = await make(budget);
       live.set(session.id, { session, budget, slot: admitted.slot });
       try {
         const turn = await session.run(input, { budget, signal });

@@ -1,0 +1,96 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { ReasonixError } from '../../src/core/errors.ts';
+import type { Models } from '../../src/models/contract.ts';
+import { modelsOf } from '../../src/models/models.ts';
+import { type ScriptedFunction, scriptedModel } from '../../src/models/scripted.ts';
+import { defineTool } from '../../src/tools/define-tool.ts';
+import { call, referencesIn, workshop } from '../runtime/workshop.ts';
+
+const clock = defineTool({
+  name: 'clock',
+  description: 'The time.',
+  input: z.object({}),
+  effects: 'read',
+  execute: async () => 'noon',
+});
+
+const helper = { runAs: 'subagent' };
+
+/** Starts `helper` on the first turn and continues it on the second. */
+const parentAndChild: ScriptedFunction = ({ skill, messages }) => {
+  const last = messages.at(-1);
+  if (skill === 'helper') {
+    const text = last?.role === 'user' ? last.content : '';
+    return { text: `heard: ${text}` };
+  }
+  if (last?.role === 'tool') return { text: last.content };
+  const [reference] = referencesIn(messages);
+  const more = reference === undefined ? {} : { continue_from: reference };
+  return { calls: [call('run_skill', { name: 'helper', arguments: `turn of ${messages.length}`, ...more })] };
+};
+
+/** Models under one name, all others being unknown. */
+function onlyModel(name: string): { models: Models; asked: string[] } {
+  const asked: string[] = [];
+  const { resolve } = modelsOf(scriptedModel(parentAndChild), { model: name });
+  const models: Models = {
+    async resolve(wanted = name) {
+      if (wanted !== name && wanted !== `scripted/${name}`) {
+        throw new ReasonixError('model_not_found', `no model ${wanted} is configured`);
+      }
+      const resolved = await resolve(wanted);
+      asked.push(resolved.model);
+      return resolved;
+    },
+  };
+  return { models, asked };
+}
+
+test('a continued child is told which of its tools are gone, and goes on without them', async () => {
+  const shop = workshop();
+  shop.skill('helper', helper, 'Help.');
+  const first = await shop.open(parentAndChild, { tools: [clock] });
+  const session = await first.runtime.session();
+  await session.send('start').result;
+  await first.runtime.close();
+
+  const second = await shop.open(parentAndChild);
+  const { answer } = await (await second.runtime.session({ resume: session.id })).send('again').result;
+  expect(answer).toMatch(/heard: turn of 5\n\n\(These tools are no longer available: clock\. Do without them\.\)/);
+
+  const third = await shop.open(parentAndChild, { tools: [clock] });
+  const back = await (await third.runtime.session({ resume: session.id })).send('again').result;
+  expect(back.answer).not.toMatch(/no longer available/);
+});
+
+test('a continued child whose model is gone is told, and goes on with the one of its parent', async () => {
+  const shop = workshop();
+  shop.skill('helper', { ...helper, model: 'old' }, 'Help.');
+  const before = onlyModel('old');
+  const first = await shop.open(parentAndChild, { models: before.models });
+  const session = await first.runtime.session();
+  await session.send('start').result;
+  await first.runtime.close();
+
+  const after = onlyModel('new');
+  const second = await shop.open(parentAndChild, { models: after.models, onProblem: () => {} });
+  const resumed = await second.runtime.session({ resume: session.id, model: 'new' });
+  const result = await resumed.send('again').result;
+  expect(result.answer).toMatch(/\(The model old of this thread is no longer available\. You go on as new\.\)/);
+  expect(result.subagents).toMatchObject([{ status: 'completed' }]);
+});
+
+test('a body that was edited, a tool and a model that are gone are said together, once a continuation', async () => {
+  const shop = workshop();
+  shop.skill('helper', helper, 'Help.');
+  const first = await shop.open(parentAndChild, { tools: [clock] });
+  const session = await first.runtime.session();
+  await session.send('start').result;
+  await first.runtime.close();
+  shop.skill('helper', helper, 'Help better.');
+  const second = await shop.open(parentAndChild);
+  const { answer } = await (await second.runtime.session({ resume: session.id })).send('again').result;
+  expect(answer.match(/was edited since/g)).toHaveLength(1);
+  expect(answer.match(/no longer available: clock/g)).toHaveLength(1);
+});
