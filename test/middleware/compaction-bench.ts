@@ -10,6 +10,7 @@ import type { ModelRequest } from '../../src/models/contract.ts';
 import { withRetry } from '../../src/models/retry.ts';
 import type { ScriptedFunction } from '../../src/models/scripted.ts';
 import { fullResultLookup } from '../../src/runtime/full-result.ts';
+import { sizeOf } from '../../src/session/context-size.ts';
 import type { Middleware } from '../../src/session/middleware.ts';
 import type { SessionStore } from '../../src/store/contract.ts';
 import { memoryStore } from '../../src/store/memory.ts';
@@ -69,7 +70,7 @@ export const compactionsIn = (events: readonly StoredEvent[]) =>
 
 /** Tokens of a request by the rule of thumb. */
 export const tokensOf = ({ tools, system, messages }: ModelRequest): number =>
-  JSON.stringify([tools, system, messages]).length / 4;
+  (JSON.stringify(tools).length + system.length + messages.reduce((sum, message) => sum + sizeOf(message), 0)) / 4;
 
 /** Throws unless every call has its result right after it, in order, and every result a call. */
 export function checkPairs(messages: readonly Message[]): void {

@@ -278,7 +278,7 @@ describe('a provider that refuses a request for its length', () => {
     const bench = compacting(
       (request) => {
         if (isSummary(request)) return 'SUMMARY';
-        if (tokensOf(request) > 11_500) {
+        if (tokensOf(request) > 10_000) {
           refused++;
           return tooLong("This model's maximum context length is 10000 tokens. However, your messages are too long.");
         }
