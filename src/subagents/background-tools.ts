@@ -1,4 +1,4 @@
-import { ReasonixError } from '../core/errors.ts';
+import { describeError, ReasonixError } from '../core/errors.ts';
 import { prompt } from '../core/prompts.ts';
 import type { SessionStore } from '../store/contract.ts';
 import type { ToolContext, ToolOutcome } from '../tools/define-tool.ts';
@@ -30,7 +30,7 @@ export class BackgroundTools {
     const references = named.length > 0 ? named : background.undelivered;
     if (references.length === 0) return { content: prompt('no-background') };
     const [ours, others] = split(references, (reference) => background.undelivered.includes(reference));
-    const lines = await Promise.all(others.map((reference) => this.#line(reference, caller)));
+    const lines = await Promise.all(others.map((reference) => this.#lineOrProblem(reference, caller)));
     const running = () => ours.filter((reference) => background.running.includes(reference));
     const isEnough = () => running().length === 0 || (input.mode === 'any' && running().length < ours.length);
     await background.wait(isEnough, context.signal, input.timeout === undefined ? undefined : input.timeout * 1000);
@@ -39,7 +39,8 @@ export class BackgroundTools {
     const left = ours.filter((reference) => !claimed.some(({ ended }) => ended.result.reference === reference));
     const more = await Promise.all(left.map((reference) => this.#line(reference, caller)));
     return {
-      content: [...results, [...more, ...lines].join('\n')].filter((part) => part !== '').join('\n\n'),
+      // Before the results: behind them they would read like the end of the last answer.
+      content: [[...lines, ...more].join('\n'), ...results].filter((part) => part !== '').join('\n\n'),
       isBounded: true,
       events: claimed.flatMap(({ call, ended }) => endEvents(call, ended)),
     };
@@ -68,6 +69,15 @@ export class BackgroundTools {
       session.thread.turn ? [{ type: 'message.received', from, content: message }] : [],
     );
     return isIn ? sent : { content: await this.#line(ref, caller), isError: true };
+  }
+
+  async #lineOrProblem(reference: string, caller: LiveSession): Promise<string> {
+    try {
+      return await this.#line(reference, caller);
+    } catch (error) {
+      if (!ReasonixError.isInstance(error)) throw error;
+      return describeError(error);
+    }
   }
 
   /** How it is with a child that there is nothing to be done about. @throws ReasonixError for none of ours. */

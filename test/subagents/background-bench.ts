@@ -36,6 +36,10 @@ export const arrivedIn = ({ messages }: ModelRequest): { ref: string; status: st
 export const resultsIn = ({ messages }: ModelRequest): string[] =>
   messages.flatMap((message) => (message.role === 'tool' ? [message.content] : []));
 
+/** Messages that the runtime added. */
+export const noticesIn = ({ messages }: ModelRequest): string[] =>
+  messages.flatMap((message) => (message.role === 'user' && message.origin === 'notice' ? [message.content] : []));
+
 export interface Gate {
   open(): void;
   readonly passed: Promise<void>;

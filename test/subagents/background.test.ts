@@ -1,6 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { call, workshop } from '../runtime/workshop.ts';
-import { arrivedIn, beside, checkLogs, gate, logsOf, recordingStore, startedIn } from './background-bench.ts';
+import {
+  arrivedIn,
+  beside,
+  checkLogs,
+  gate,
+  logsOf,
+  noticesIn,
+  recordingStore,
+  resultsIn,
+  startedIn,
+} from './background-bench.ts';
 
 describe('children beside the turn', () => {
   it('come back as messages when they have ended; the turn waits for them', async () => {
@@ -161,8 +171,8 @@ describe('children beside the turn', () => {
     );
     const run = await (await runtime.session()).send('go').result;
     expect(run.subagents).toHaveLength(2);
-    const refused = model.requests.at(-1)?.messages.filter((message) => message.role === 'tool' && message.isError);
-    expect(refused?.map(({ content }) => content)).toEqual([expect.stringContaining('ceiling of 2 sub-agents')]);
+    const refused = resultsIn(model.requests.at(-1)!).filter((text) => !text.startsWith('Subagent reference'));
+    expect(refused).toEqual([expect.stringContaining('ceiling of 2 sub-agents')]);
     const child = model.requests.find((request) => request.skill);
     expect(child?.tools.map(({ name }) => name)).toEqual(expect.arrayContaining(['run_skill', 'wait_subagents']));
   });
@@ -208,13 +218,11 @@ describe('children beside the turn', () => {
       { env: { MY_API_KEY: 'hunter2-hunter2' }, overrides: ['tools.output_limit=2048'] },
     );
     await (await runtime.session()).send('go').result;
-    const notice = model.requests
-      .at(-1)
-      ?.messages.find((message) => message.role === 'user' && message.origin === 'notice');
-    expect(Buffer.byteLength(notice?.content ?? '')).toBeLessThanOrEqual(2048);
-    expect(notice?.content).toMatch(/read_result/);
-    expect(notice?.content).not.toContain('hunter2');
-    expect(model.requests.at(-1)?.messages.at(-1)?.content).toContain('xxx end');
+    const [notice = ''] = noticesIn(model.requests.at(-1)!);
+    expect(Buffer.byteLength(notice)).toBeLessThanOrEqual(2048);
+    expect(notice).toMatch(/read_result/);
+    expect(notice).not.toContain('hunter2');
+    expect(resultsIn(model.requests.at(-1)!).at(-1)).toContain('xxx end');
   });
 
   it('200 children of one root leave no listener behind', async () => {
@@ -227,8 +235,7 @@ describe('children beside the turn', () => {
     const { runtime } = await shop.open(
       (request, facts) => {
         if (request.skill) return `dug ${facts.task}`;
-        if (facts.step === 1)
-          return { calls: Array.from({ length: 200 }, (_, index) => beside('dig', String(index))) };
+        if (facts.step === 1) return { calls: Array.from({ length: 200 }, (_, index) => beside('dig', String(index))) };
         return String(arrivedIn(request).length);
       },
       { store, overrides: ['agent.max_spawns=200', 'agent.max_concurrent=50'] },
