@@ -92,6 +92,7 @@ function viewOf(flags: Given, store: SessionStore): RunView {
   if (flags.output === 'json') return jsonView(noteProblem);
   if (flags.output === 'stream-json') return streamView(noteProblem);
   return new TextView({
+    maxSteps: flags['max-steps'],
     identify: async (session) => {
       const { parent, skill } = await findSession(store, session);
       return { parent: parent?.session, skill };

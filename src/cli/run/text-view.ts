@@ -13,6 +13,8 @@ import type { RunView } from './view.ts';
 
 export interface TextViewOptions {
   identify: Identify;
+  /** Steps that the turn may take. */
+  maxSteps?: number | undefined;
   /** One of many turns: nothing about the session and how to go on with it. */
   inChat?: boolean | undefined;
 }
@@ -50,7 +52,11 @@ export class TextView implements RunView {
   }
 
   opened(session: string, _first: StoredEvent | undefined): void {
-    this.#tree = new ActivityTree({ root: session, identify: this.#options.identify });
+    this.#tree = new ActivityTree({
+      root: session,
+      identify: this.#options.identify,
+      maxSteps: this.#options.maxSteps,
+    });
     if (!this.#options.inChat) this.#say(this.#paint('dim', `session ${session}`));
     this.#live = process.stderr.isTTY ? new LiveTree(this.#tree, process.stderr) : undefined;
     this.#live?.start();
