@@ -41,14 +41,22 @@ const FOREIGN: Partial<Record<BuiltinToolName, string>> = {
   web_fetch: 'WebFetch Fetch fetch_url http_get read_url read_url_content fetch_webpage url_fetch webfetch browse curl',
 };
 
-const plain = (name: string): string => name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
+const plain = (name: string): string =>
+  // the names of our table are ASCII, for which there is no need of the slow classes of all scripts
+  name.toLowerCase().replace(/^[ -~]*$/.test(name) ? /[^a-z0-9]/g : /[^\p{L}\p{N}]/gu, '');
 
-/** From a name without case and punctuation to ours. */
-export const OUR_NAME: ReadonlyMap<string, BuiltinToolName> = new Map(
-  BUILTIN_TOOL_NAMES.flatMap((ours) =>
-    [ours, ...(FOREIGN[ours]?.split(' ') ?? [])].map((name) => [plain(name), ours] as const),
-  ),
-);
+let ourNames: Map<string, BuiltinToolName> | undefined;
+
+/** Our tool for a name that another product gives it, without regard to case and punctuation. */
+export function toolOfName(name: string): BuiltinToolName | undefined {
+  // made when it is needed: a start that only lists skills has no use for it
+  ourNames ??= new Map(
+    BUILTIN_TOOL_NAMES.flatMap((ours) =>
+      [ours, ...(FOREIGN[ours]?.split(' ') ?? [])].map((each) => [plain(each), ours] as const),
+    ),
+  );
+  return ourNames.get(plain(name));
+}
 
 const CALL_ALIASES: ReadonlyMap<string, BuiltinToolName> = new Map([
   ['InvokeSkill', 'run_skill'],

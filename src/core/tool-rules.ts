@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { possibleCommands, simpleCommands } from './shell-command.ts';
-import { OUR_NAME } from './tool-names.ts';
+import { toolOfName } from './tool-names.ts';
 import { pathMatches, wildcardMatches } from './wildcard.ts';
 
 export { BUILTIN_TOOL_NAMES, toolAlias } from './tool-names.ts';
@@ -106,7 +106,7 @@ function balanced(token: string): boolean {
 /** Our name of a tool, a name that stands as it is (MCP, globs), or `undefined` for one we do not know. */
 function ourName(name: string): string | undefined {
   if (name.startsWith('mcp__') || name.includes('*')) return name;
-  return OUR_NAME.get(name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, ''));
+  return toolOfName(name);
 }
 
 function patternsOf(tool: string | undefined, pattern: string | undefined): (string | undefined)[] {

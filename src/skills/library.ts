@@ -8,6 +8,7 @@ import { holdToLock } from './install/locked.ts';
 import { keepHeader, toSkill } from './kept-header.ts';
 import { Lookup } from './lookup.ts';
 import { compareCodePoints } from './names.ts';
+import { Patience } from './patience.ts';
 import { type CollapsedFile, resolveNames, SameFiles } from './resolve.ts';
 import { type ResolvedRoots, type Root, resolveRoots } from './roots.ts';
 import { type FoundFile, scanRoot } from './scan.ts';
@@ -23,11 +24,7 @@ import type {
   SkillLookup,
 } from './types.ts';
 
-const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-
 const LARGEST_FILE = 8 * 1024 * 1024;
-/** A scan gives way to other work after this many milliseconds. */
-const PATIENCE = 25;
 
 export interface OpenedLibrary extends SkillLibrary {
   /** Files that are other paths or exact copies of skills in the library. */
@@ -171,7 +168,7 @@ class Library implements OpenedLibrary {
     if (root.status !== 'ok') return { skills, diagnostics };
     const cache = this.#cacheOf(root);
     const place = { scope: root.scope, root: root.path };
-    let resumedAt = performance.now();
+    const patience = new Patience();
     for (const [index, found] of files.entries()) {
       const known = cache.get(found) ?? (await readInto(cache, found, root));
       if ('problem' in known) {
@@ -180,10 +177,7 @@ class Library implements OpenedLibrary {
       } else if (known.header === undefined || (found.needsKey && !known.hasKnownKey)) {
         diagnostics.push(...whySkipped(known, found));
       } else skills.push(toSkill(known, known.header, found, place));
-      if (index % 64 === 63 && performance.now() - resumedAt > PATIENCE) {
-        await nextTurn();
-        resumedAt = performance.now();
-      }
+      if (index % 64 === 63) await patience.pause();
     }
     cache.save();
     return { skills, diagnostics };

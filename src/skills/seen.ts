@@ -1,10 +1,7 @@
 import { type Dirent, readdirSync } from 'node:fs';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isSettled } from './cache.ts';
 import { type FileState, fileState, kindOf, realPath } from './folders.ts';
-
-/** A look gives way to other work after this many milliseconds. */
-const PATIENCE = 25;
+import { Patience } from './patience.ts';
 
 /**
  * Everything on disk that an index was made of. Whether all of it is as it was costs far less to ask
@@ -45,13 +42,10 @@ export class Seen {
       if (kindOf(path) !== kind || realPath(path) !== real) return false;
     }
     for (const [path, signature] of this.#folders) if (entriesNow(path) !== signature) return false;
-    let resumedAt = performance.now();
+    const patience = new Patience();
     for (let index = 0; index < this.#files.length; index++) {
       if (!isSame(fileState(this.#files[index]!), this.#states[index])) return false;
-      if (index % 128 === 127 && performance.now() - resumedAt > PATIENCE) {
-        await nextTurn();
-        resumedAt = performance.now();
-      }
+      if (index % 128 === 127) await patience.pause();
     }
     return true;
   }
