@@ -9,7 +9,7 @@ export interface BackgroundChildren {
   deliveries(): SessionEvent[];
   /** Resolves when none runs any more, or when a message to the session has arrived. @throws the signal's reason. */
   settled(signal: AbortSignal): Promise<void>;
-  /** Ends all of them, those too that do not run yet: after it `deliveries` has every one. */
+  /** Ends all of them and waits for it: after it `deliveries` has every one. */
   stop(reason: string): Promise<void>;
   /** Ends what runs here and leaves the logs of others alone; nothing is delivered any more. */
   halt(): Promise<void>;

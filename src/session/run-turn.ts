@@ -42,7 +42,7 @@ function modelTurn(session: Session, turn: Turn, cut: boolean): Promise<TurnEnd>
   return withinLimits(session, turn, async () => {
     // Cut right after its message, a turn has everything before it yet.
     if (cut && thread.turn?.hasBegun) {
-      if (!thread.turn.limit) turn.launchChildren();
+      turn.launchChildren();
       await turn.runCalls([...thread.openCalls.values()], true);
       if (thread.turn?.limit) return await endAtLimit(turn, thread.turn.limit);
       return await loop(turn, unansweredReply(thread));

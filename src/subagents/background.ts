@@ -78,15 +78,13 @@ export class Background implements BackgroundChildren {
   }
 
   async stop(reason: string): Promise<void> {
-    this.#abort(new ReasonixError('cancelled', reason));
-    const { runner } = this.#options;
-    const closing = [...this.#undelivered].map(async ([reference, { call }]) => {
+    const ends = [...this.#undelivered].map(([reference, { call }]) => {
       const child = this.#childOf(reference, call);
-      if (child.made) child.running ??= this.#run(child);
-      else child.ended = await runner.close(this.#parent.session, reference, call, reason);
-      await child.running;
+      child.stop.abort(new ReasonixError('cancelled', reason));
+      child.running ??= this.#run(child);
+      return child.running;
     });
-    await Promise.all(closing);
+    await Promise.all(ends);
   }
 
   async halt(): Promise<void> {
@@ -94,11 +92,10 @@ export class Background implements BackgroundChildren {
     const { fatal } = this.#parent.session;
     const ended = prompt('parent-ended');
     // Children of a log that cannot be written any more are cut, not ended: whoever goes on finds them open.
-    this.#abort(
-      fatal
-        ? new ReasonixError('stale_writer', 'the log of the parent cannot be written', { cause: fatal })
-        : new ReasonixError('cancelled', ended),
-    );
+    const reason = fatal
+      ? new ReasonixError('stale_writer', 'the log of the parent cannot be written', { cause: fatal })
+      : new ReasonixError('cancelled', ended);
+    for (const { stop } of this.#children.values()) stop.abort(reason);
     this.#notify();
     await Promise.all([...this.#children.values()].map((child) => child.running ?? this.#drop(child, fatal)));
   }
@@ -220,10 +217,6 @@ export class Background implements BackgroundChildren {
       if (child.ended && !this.#find(reference)) this.#children.delete(reference);
       delete child.claimedBy;
     }
-  }
-
-  #abort(reason: unknown): void {
-    for (const { stop } of this.#children.values()) stop.abort(reason);
   }
 
   async #drop({ made }: Child, fatal: unknown): Promise<void> {
