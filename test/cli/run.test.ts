@@ -98,6 +98,7 @@ describe('output', () => {
       'cost',
       'subagents',
       'required',
+      'limit',
       'error',
     ]);
     expect(result).toMatchObject({
@@ -110,7 +111,18 @@ describe('output', () => {
     });
     expect(result.subagents).toHaveLength(2);
     for (const child of result.subagents) {
-      expect(Object.keys(child)).toEqual(['ref', 'parent', 'depth', 'skill', 'status', 'steps', 'usage']);
+      expect(Object.keys(child)).toEqual([
+        'ref',
+        'parent',
+        'depth',
+        'skill',
+        'status',
+        'steps',
+        'usage',
+        'cost',
+        'limit',
+        'reason',
+      ]);
       expect(child).toMatchObject({ parent: result.session, depth: 1, skill: 'helper', status: 'completed', steps: 2 });
     }
     const { own, total } = result.usage;
