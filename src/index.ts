@@ -36,6 +36,7 @@ export type {
 } from './models/contract.ts';
 export { scriptedModel } from './models/scripted.ts';
 export { expectStablePrefix, type PrefixBreak, prefixBreaks } from './models/stable-prefix.ts';
+export type { Compacted, CompactOptions } from './runtime/compact-now.ts';
 export { openRuntime } from './runtime/open-runtime.ts';
 export type { RuntimeOptions, SendOptions, SessionOptions } from './runtime/options.ts';
 export {
