@@ -67,6 +67,29 @@ describe('reading sessions', () => {
       expect(stdout).toContain(part);
   });
 
+  test('show --context gives what the model would be sent now, with its tokens', async () => {
+    const context = await place.json<{
+      session: string;
+      tokens: number;
+      window: number;
+      share: number;
+      messages: { role: string; from: string | null; tokens: number; calls: string[] }[];
+      compactions: unknown[];
+    }>(['session', 'show', session, '--context', '--json']);
+    expect(context).toMatchObject({ session, window: 128_000, counted_by: 'provider', compact_at: 0.8, compactions: [] });
+    expect(context.messages.map(({ role, from }) => [role, from])).toEqual([
+      ['user', 'user'],
+      ['assistant', null],
+      ['tool', 'run_skill'],
+      ['assistant', null],
+    ]);
+    expect(context.messages[1]?.calls).toEqual(['run_skill']);
+    expect(context.tokens).toBeGreaterThan(context.messages.reduce((sum, { tokens }) => sum + tokens, 0));
+    const { stdout } = await place.run(['session', 'show', session, '--context']);
+    expect(stdout).toMatch(/^[\d,]+ of 128,000 tokens \(\d+%, by its provider\); compacted from 80% on\n/);
+    expect(stdout).toContain('first task');
+  });
+
   test('tree shows who asked whom', async () => {
     const { stdout } = await place.run(['session', 'tree', session]);
     expect(stdout).toMatch(
