@@ -4,7 +4,7 @@ import { toolPrompt } from '../core/prompts.ts';
 import { oneLine } from '../core/text.ts';
 import { defineTool, type Tool, type ToolOutcome } from './define-tool.ts';
 import { htmlToText } from './html-text.ts';
-import { checkedUrl, type GetResult, httpGet } from './http-get.ts';
+import type { GetResult } from './http-get.ts';
 import { memo } from './memo.ts';
 import type { Resolver } from './public-address.ts';
 import { problem } from './tool-problem.ts';
@@ -41,6 +41,8 @@ export function webFetchTool(options: WebFetchOptions = {}): Tool<FetchInput> {
     effects: 'read',
     subject: ({ url }) => (URL.canParse(url) ? new URL(url).href : url),
     async execute({ url }, { signal }) {
+      // Node's HTTP, TLS and compression are a good part of what importing the library would cost.
+      const { checkedUrl, httpGet } = await import('./http-get.ts');
       const start = checkedUrl(url.trim());
       const deadline = AbortSignal.timeout(timeout);
       const either = AbortSignal.any([signal, deadline]);
