@@ -93,14 +93,22 @@ describe('compaction', () => {
   });
 
   it('charges summaries to the budget', async () => {
-    const limits = { tokens: 700_000 };
-    const bench = compacting(looking(400, 300, 'Some thoughts about it. '.repeat(20)), 12_000);
+    const limits = { tokens: 1_800_000 };
+    const bench = compacting(looking(2_000, 300, 'Some thoughts about it. '.repeat(20)), 12_000);
     const session = await newSession(bench);
     const result = await turn(session, 'go', { limits });
     expect(result.status).toBe('limit');
-    const total = session.thread.usage.input + session.thread.usage.output;
-    expect(compactionsIn(await bench.store.read(session.id)).some(({ usage }) => usage)).toBe(true);
-    expect(total).toBeLessThan(700_000 + 2 * 12_000);
+    const spent = (await bench.store.read(session.id)).flatMap((event) =>
+      (event.type === 'assistant.message' || event.type === 'context.compacted') && event.usage
+        ? [{ tokens: event.usage.input + event.usage.output, isSummary: event.type === 'context.compacted' }]
+        : [],
+    );
+    const sum = (upTo: number) => spent.slice(0, upTo).reduce((total, { tokens }) => total + tokens, 0);
+    const summaries = spent.filter((each) => each.isSummary).reduce((total, { tokens }) => total + tokens, 0);
+    expect(summaries).toBeGreaterThan(2 * 9_600);
+    // The last call sums up; the one before it passed the limit.
+    expect(sum(-2)).toBeLessThan(limits.tokens);
+    expect(sum(-1)).toBeGreaterThanOrEqual(limits.tokens);
   });
 
   it('gives another process the same messages, byte for byte, and goes on', async () => {

@@ -41,8 +41,8 @@ export function newestPart({ messages, size, openCalls }: Thread, room: number):
     if (isEnough && size.tokensOf(characters) > room) break;
     start = from;
     const first = messages[from];
-    const isOpen = first?.role === 'assistant' && first.toolCalls.some(({ id }) => openCalls.has(id));
-    isEnough ||= openCalls.size > 0 ? isOpen : first?.role === 'assistant' || (first !== undefined && isRequest(first));
+    // Open calls are the newest answer's: nothing behind it is enough.
+    isEnough ||= first?.role === 'assistant' || (openCalls.size === 0 && first !== undefined && isRequest(first));
   }
   return start;
 }
