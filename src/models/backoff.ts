@@ -1,10 +1,21 @@
 import { createHash } from 'node:crypto';
+import { linkSignals } from '../core/linked-signal.ts';
 import type { Clock } from './clock.ts';
+
+/** Milliseconds for which the others at least wait to hear of the first: a model may think before it says a word. */
+const PATIENCE = 1_000;
+
+/** The call that goes first when the window opens, alone until something is heard of it. */
+interface Probe {
+  ticket: number;
+  heard: Promise<void>;
+  tell(): void;
+}
 
 /**
  * The back-off window of one provider and key, shared by every call of the process: when one call is
- * told to wait, all wait, and none learns it the hard way. When the window opens they go one after the
- * other, the one with the lowest ticket first, and each looks again before it goes: the first one to fail again holds back
+ * told to wait, all wait, and none learns it the hard way. When the window opens one call goes, and when
+ * it was taken the others follow, the one with the lowest ticket first: a call that is refused holds back
  * the rest, and no call is the one that is always refused.
  */
 export class SharedBackoff {
@@ -13,6 +24,9 @@ export class SharedBackoff {
   #until = 0;
   #spread = 0;
   #tickets = 0;
+  /** Set from the end of a window until the first call after it was taken or refused. */
+  #isUntried = false;
+  #probe: Probe | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -30,6 +44,15 @@ export class SharedBackoff {
   close(milliseconds: number, spread = 0): void {
     this.#until = Math.max(this.#until, this.#clock.now() + milliseconds);
     this.#spread = spread;
+    this.#isUntried = true;
+    this.#endProbe();
+  }
+
+  /** The server took this call: something came of it, or it failed for a reason of its own. */
+  heard(ticket: number): void {
+    if (this.#probe?.ticket !== ticket) return;
+    this.#isUntried = false;
+    this.#endProbe();
   }
 
   /** Milliseconds until the window opens; 0 when it is open. */
@@ -39,17 +62,43 @@ export class SharedBackoff {
 
   /** Waits until the window is open, at once when it is, and for the call's turn among those who waited. */
   async wait(signal: AbortSignal, ticket = this.ticket()): Promise<void> {
-    if (this.remaining === 0) return;
+    // Who comes while others still wait for their turn does not go before them.
+    if (this.remaining === 0 && this.#waiting.size === 0) return;
     this.#waiting.add(ticket);
     try {
-      for (let { remaining } = this; remaining > 0; { remaining } = this) {
-        await this.#clock.sleep(remaining, signal);
+      for (let isOpen = false; !isOpen; isOpen = this.remaining === 0) {
+        if (this.remaining > 0) await this.#clock.sleep(this.remaining, signal);
         const turn = this.#turnOf(ticket);
         if (this.remaining === 0 && turn > 0) await this.#clock.sleep(turn, signal);
+        if (this.remaining === 0) await this.#tryFirst(ticket, signal);
       }
     } finally {
       this.#waiting.delete(ticket);
     }
+  }
+
+  /** The first to come here goes at once; the others wait until it was heard of, but not for ever. */
+  async #tryFirst(ticket: number, signal: AbortSignal): Promise<void> {
+    if (this.#probe) {
+      const patience = new AbortController();
+      const linked = linkSignals([signal, patience.signal]);
+      const sleep = this.#clock.sleep(Math.max(PATIENCE, this.#spread), linked.signal).catch(() => {});
+      await Promise.race([this.#probe.heard, sleep]);
+      patience.abort();
+      linked.unlink();
+      signal.throwIfAborted();
+    } else if (this.#isUntried) {
+      let tell = () => {};
+      const heard = new Promise<void>((resolve) => {
+        tell = resolve;
+      });
+      this.#probe = { ticket, heard, tell };
+    }
+  }
+
+  #endProbe(): void {
+    this.#probe?.tell();
+    this.#probe = undefined;
   }
 
   /** A random moment of the call's own part of the spread. */

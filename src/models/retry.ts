@@ -2,7 +2,7 @@ import { ReasonixError } from '../core/errors.ts';
 import { linkSignals } from '../core/linked-signal.ts';
 import { SharedBackoff } from './backoff.ts';
 import { type Clock, systemClock } from './clock.ts';
-import type { GenerateOptions, ModelClient, ModelReply, ModelRequest } from './contract.ts';
+import type { GenerateOptions, ModelClient, ModelDelta, ModelReply, ModelRequest } from './contract.ts';
 import { cancelledError, type ProviderErrorContext, providerError } from './provider-error.ts';
 
 export interface RetryOptions {
@@ -85,22 +85,30 @@ class RetryingClient implements ModelClient {
     const startedAt = this.#clock.now();
     const ticket = this.#backoff.ticket();
     let partialText = '';
+    let place = ticket;
+    const heard = (delta: ModelDelta): void => {
+      this.#backoff.heard(place);
+      onDelta?.(delta);
+    };
     for (let attempt = 1; ; attempt++) {
       // Who goes first learns for the others whether the server takes anything: not at the price of a last attempt.
-      const place = attempt > 1 && attempt === this.#attempts ? ticket + LATE : ticket;
+      place = attempt > 1 && attempt === this.#attempts ? ticket + LATE : ticket;
       await this.#pause(signal, partialText, () => this.#backoff.wait(signal, place));
       let error: ReasonixError;
       try {
-        return await this.#client.generate(request, options);
+        const reply = await this.#client.generate(request, { signal, onDelta: heard });
+        this.#backoff.heard(place);
+        return reply;
       } catch (thrown) {
         error = this.#explain(thrown, request);
       }
+      const isThrottled = error.details.retryAfter !== undefined || THROTTLED.has(Number(error.details.status));
+      if (!isThrottled) this.#backoff.heard(place);
       partialText = longest(partialText, error.details.partialText);
       if (signal.aborted || error.code === 'cancelled') throw cancelledError(signal, partialText);
       if (error.details.retryable !== true) throw finalError(error, { attempt, partialText });
 
       const asked = typeof error.details.retryAfter === 'number' ? error.details.retryAfter : undefined;
-      const isThrottled = asked !== undefined || THROTTLED.has(Number(error.details.status));
       const spread = this.#spread(attempt);
       // A window that all share is followed by turns, which are their jitter; alone, all of the wait is.
       const delay = isThrottled ? (asked ?? spread / 2) : this.#clock.random() * spread;
