@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import ts from 'typescript';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../src/config/cascade.ts';
-import { packageRoot } from '../src/core/prompts.ts';
+import { packageRoot, prompt } from '../src/core/prompts.ts';
 import { noUsage } from '../src/core/usage.ts';
 import { readScript } from '../src/models/scripted-file.ts';
 import { shippedMiddleware } from '../src/runtime/middleware-order.ts';
@@ -149,6 +149,10 @@ async function requiredList(file: string, reader: Reader): Promise<void> {
 
 function subagentResult(text: string): void {
   const [, reference = ''] = /reference: (\S+)/.exec(text) ?? [];
+  if (text.includes('Status: running')) {
+    expect(text.trimEnd()).toBe(prompt('subagent-started', { reference, skill: 'research' }));
+    return;
+  }
   const usage = { ...noUsage(), input: 3000, output: 162 };
   const ended = turnResult({ status: 'completed', answer: '' }, undefined);
   const turn = { ...ended, steps: 3, usage: { own: usage, total: usage } };

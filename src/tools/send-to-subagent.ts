@@ -15,10 +15,6 @@ export function sendToSubagentTool(service: SkillService): Tool<SendToSubagentIn
       effects: 'agent',
       execute: (call, context) => service.sendToSubagent(call, context),
     }),
-    parameters: {
-      type: 'object',
-      properties: { ref: { type: 'string' }, message: { type: 'string' } },
-      required: ['ref', 'message'],
-    },
+    parameters: { type: 'object', properties: { ref: { type: 'string' }, message: { type: 'string' } } },
   };
 }

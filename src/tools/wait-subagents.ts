@@ -21,7 +21,7 @@ const input = z
 
 /** Waits for children that run in the background, and gives the results of those that have ended. */
 export function waitSubagentsTool(service: SkillService): Tool<WaitSubagentsInput> {
-  const { description, parameters } = toolPrompt('wait_subagents');
+  const { description } = toolPrompt('wait_subagents');
   const tool = defineTool({
     name: 'wait_subagents',
     description,
@@ -36,7 +36,7 @@ export function waitSubagentsTool(service: SkillService): Tool<WaitSubagentsInpu
       properties: {
         refs: { type: 'array', items: { type: 'string' } },
         mode: { enum: ['all', 'any'] },
-        timeout: { type: 'number', description: parameters.timeout },
+        timeout: { type: 'number' },
       },
     },
   };
