@@ -8,6 +8,7 @@ import { CONTENDERS, isInstalled } from './lib/contenders.js';
 import { table } from './lib/line.js';
 import { startStandIn } from './lib/stand-in.js';
 import { agentRows } from './rows/agents.js';
+import { delegationRows } from './rows/delegation.js';
 import { requestRows } from './rows/requests.js';
 import { sessionRows } from './rows/sessions.js';
 import { skillRows } from './rows/skills.js';
@@ -23,7 +24,7 @@ import { startRows } from './rows/start.js';
  */
 
 /** @type {Record<string, (context: Context) => Promise<import('./lib/line.js').Line[]>>} */
-const ROWS = { ...startRows, ...requestRows, ...agentRows, ...sessionRows, ...skillRows };
+const ROWS = { ...startRows, ...requestRows, ...delegationRows, ...agentRows, ...sessionRows, ...skillRows };
 
 const USAGE = `npm run bench -- [--only NAME,NAME] [--quick] [--json]\nrows: ${Object.keys(ROWS).join(', ')}`;
 

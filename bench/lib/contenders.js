@@ -46,7 +46,7 @@ export async function startContender({ name, adapter, stream }, options) {
   await reply();
   return {
     /**
-     * @param {'turn' | 'children'} what
+     * @param {'turn' | 'children' | 'chain'} what
      * @param {number} size
      * @returns {Promise<Sample>}
      */

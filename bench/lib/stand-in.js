@@ -7,6 +7,8 @@
  *   turn-50          49 steps with a call of `note`, then text
  *   child-50ms       a call of `note`, then text, each after 50 ms
  *   parent-200       200 delegating calls in one step, then text
+ *   chain-3          three delegating calls one after the other, each with the answer before it, then text
+ *   long             8 KB of text
  *   search-20        20 calls of `search_skills`, then text
  *
  * It counts the results in a request instead of parsing it, and sends a stream in one piece.
@@ -41,12 +43,40 @@ function callsFor(model, body) {
   if (kind === 'search' && results < Number(count)) {
     return [{ name: 'search_skills', arguments: { pattern: PATTERNS[results % PATTERNS.length] } }];
   }
+  if (kind === 'chain' && results < Number(count)) return [link(body, results)];
   if (kind === 'parent' && results === 0) {
-    const [name, argumentsOf] = Object.entries(DELEGATES).find(([each]) => body.includes(`"name":"${each}"`)) ?? [];
-    if (!name || !argumentsOf) throw new Error('the request of a parent offers no tool to delegate with');
+    const [name, argumentsOf] = delegateOf(body);
     return Array.from({ length: Number(count) }, (_, index) => ({ name, arguments: argumentsOf(index) }));
   }
   return [];
+}
+
+/** @param {string} body */
+function delegateOf(body) {
+  const found = Object.entries(DELEGATES).find(([each]) => body.includes(`"name":"${each}"`));
+  if (!found) throw new Error('the request of a parent offers no tool to delegate with');
+  return found;
+}
+
+/**
+ * The next call of a chain. Where answers can be handed on by reference they are; elsewhere the model has
+ * to write them out again.
+ * @param {string} body
+ * @param {number} index
+ * @returns {Call}
+ */
+function link(body, index) {
+  const [name, argumentsOf] = delegateOf(body);
+  const { messages } = JSON.parse(body);
+  const last = String(messages.findLast((/** @type {{ role: string }} */ { role }) => role === 'tool')?.content ?? '');
+  if (body.includes('inputs_from')) {
+    const reference = /sa_\w+/.exec(last)?.[0];
+    const inputs = reference === undefined ? {} : { inputs_from: [reference] };
+    return { name, arguments: { name: 'reporter', arguments: `task ${index}`, ...inputs } };
+  }
+  const given = argumentsOf(index);
+  const key = ['task', 'description', 'arguments'].find((each) => each in given) ?? 'task';
+  return { name, arguments: { ...given, [key]: `${given[key]}\n${last}` } };
 }
 
 /** @param {number} step */
@@ -62,6 +92,9 @@ function occurrences(text, part) {
   return count;
 }
 
+/** An answer worth handing on. */
+const LONG = 'What was found stands in this line, and the next one says more of it.\n'.repeat(115);
+
 const USAGE = { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 };
 let lastId = 0;
 
@@ -75,7 +108,8 @@ function completion(model, calls) {
     type: 'function',
     function: { name, arguments: JSON.stringify(values) },
   }));
-  const message = calls.length > 0 ? { content: null, tool_calls: toolCalls } : { content: 'done' };
+  const text = model.startsWith('long') ? LONG : 'done';
+  const message = calls.length > 0 ? { content: null, tool_calls: toolCalls } : { content: text };
   return {
     head: { id: `chatcmpl-${++lastId}`, created: 1_700_000_000, model },
     message: { role: 'assistant', ...message },

@@ -21,17 +21,19 @@ export async function open({ baseUrl }) {
     );
     return messages.at(-1).content;
   }
+  const delegated = (parent, child, take) => {
+    const worker = {
+      name: 'worker',
+      description: 'Takes one note.',
+      systemPrompt: 'Take one note, then answer.',
+      tools: [note(take)],
+      model: model(child),
+    };
+    return ask({ model: model(parent), tools: [note(take)], subagents: [worker] });
+  };
   return {
     turn: (steps, take) => ask({ model: model(`turn-${steps}`), tools: [note(take)] }),
-    children: (count, take) => {
-      const worker = {
-        name: 'worker',
-        description: 'Takes one note.',
-        systemPrompt: 'Take one note, then answer.',
-        tools: [note(take)],
-        model: model('child-50ms'),
-      };
-      return ask({ model: model(`parent-${count}`), tools: [note(take)], subagents: [worker] });
-    },
+    children: (count, take) => delegated(`parent-${count}`, 'child-50ms', take),
+    chain: (count, take) => delegated(`chain-${count}`, 'long', take),
   };
 }

@@ -18,16 +18,18 @@ export async function open({ baseUrl }) {
       parameters: z.object({ text: z.string() }),
       execute: async ({ text }) => take(text),
     });
+  const delegated = (parent, child, take) => {
+    const delegate = tool({
+      name: 'delegate',
+      description: 'Hands a task to a worker.',
+      parameters: z.object({ task: z.string() }),
+      execute: ({ task }) => ask(child, 'Take one note, then answer.', task, [note(take)]),
+    });
+    return ask(parent, 'You take notes.', 'Take notes.', [delegate]);
+  };
   return {
     turn: (steps, take) => ask(`turn-${steps}`, 'You take notes.', 'Take notes.', [note(take)]),
-    children: (count, take) => {
-      const delegate = tool({
-        name: 'delegate',
-        description: 'Hands a task to a worker.',
-        parameters: z.object({ task: z.string() }),
-        execute: ({ task }) => ask('child-50ms', 'Take one note, then answer.', task, [note(take)]),
-      });
-      return ask(`parent-${count}`, 'You take notes.', 'Take notes.', [delegate]);
-    },
+    children: (count, take) => delegated(`parent-${count}`, 'child-50ms', take),
+    chain: (count, take) => delegated(`chain-${count}`, 'long', take),
   };
 }

@@ -30,12 +30,14 @@ export async function open({ baseUrl }) {
     return last.content.map((part) => part.text ?? '').join('');
   }
   const note = (take) => tool('note', 'Takes a note.', 'text', take);
+  const delegated = (parent, child, take) => {
+    const run = (task) => ask(child, 'Take one note, then answer.', task, [note(take)]);
+    const delegate = tool('delegate', 'Hands a task to a worker.', 'task', run);
+    return ask(parent, 'You take notes.', 'Take notes.', [delegate]);
+  };
   return {
     turn: (steps, take) => ask(`turn-${steps}`, 'You take notes.', 'Take notes.', [note(take)]),
-    children: (count, take) => {
-      const child = (task) => ask('child-50ms', 'Take one note, then answer.', task, [note(take)]);
-      const delegate = tool('delegate', 'Hands a task to a worker.', 'task', child);
-      return ask(`parent-${count}`, 'You take notes.', 'Take notes.', [delegate]);
-    },
+    children: (count, take) => delegated(`parent-${count}`, 'child-50ms', take),
+    chain: (count, take) => delegated(`chain-${count}`, 'long', take),
   };
 }

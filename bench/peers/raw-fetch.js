@@ -63,11 +63,13 @@ export async function open({ baseUrl, stream }) {
       messages.push(...results);
     }
   }
+  const delegated = (parent, child, take) =>
+    loop(parent, 'You take notes.', 'Take notes.', [delegate], ({ task }) =>
+      loop(child, 'Take one note, then answer.', task, [note], ({ text }) => take(text)),
+    );
   return {
     turn: (steps, take) => loop(`turn-${steps}`, 'You take notes.', 'Take notes.', [note], ({ text }) => take(text)),
-    children: (count, take) =>
-      loop(`parent-${count}`, 'You take notes.', 'Take notes.', [delegate], ({ task }) =>
-        loop('child-50ms', 'Take one note, then answer.', task, [note], ({ text }) => take(text)),
-      ),
+    children: (count, take) => delegated(`parent-${count}`, 'child-50ms', take),
+    chain: (count, take) => delegated(`chain-${count}`, 'long', take),
   };
 }

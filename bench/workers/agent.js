@@ -5,6 +5,7 @@
  * @typedef {object} Contender
  * @property {(steps: number, note: (text: string) => string) => Promise<string>} turn
  * @property {(count: number, note: (text: string) => string) => Promise<string>} children
+ * @property {(count: number, note: (text: string) => string) => Promise<string>} chain
  * @property {() => Promise<void>} [close]
  */
 /** @typedef {{ baseUrl: string, folder: string, stream: boolean }} ContenderOptions */
@@ -17,7 +18,7 @@ const adapter = await import(path);
 const contender = await adapter.open(JSON.parse(settings));
 
 /**
- * @param {'turn' | 'children'} what
+ * @param {'turn' | 'children' | 'chain'} what
  * @param {number} size
  * @returns {Promise<Sample>}
  */
@@ -33,23 +34,26 @@ async function run(what, size) {
   const answer = await contender[what](size, note);
   const ms = performance.now() - startedAt;
   const { user, system } = process.cpuUsage(before);
-  const expected = what === 'turn' ? size - 1 : size;
+  const expected = { turn: size - 1, children: size, chain: 0 }[what];
   if (answer !== 'done' || times.length !== expected) {
     throw new Error(`answered ${JSON.stringify(answer)} after ${times.length} of ${expected} calls`);
   }
   return { ms, cpu: (user + system) / 1000, times };
 }
 
-process.on('message', async (/** @type {{ what: 'turn' | 'children', size: number } | { close: true }} */ message) => {
-  if ('close' in message) {
-    await contender.close?.();
-    process.exit();
-  }
-  try {
-    process.send?.({ sample: await run(message.what, message.size) });
-  } catch (error) {
-    process.send?.({ problem: String(error instanceof Error ? error.stack : error) });
-  }
-});
+process.on(
+  'message',
+  async (/** @type {{ what: 'turn' | 'children' | 'chain', size: number } | { close: true }} */ message) => {
+    if ('close' in message) {
+      await contender.close?.();
+      process.exit();
+    }
+    try {
+      process.send?.({ sample: await run(message.what, message.size) });
+    } catch (error) {
+      process.send?.({ problem: String(error instanceof Error ? error.stack : error) });
+    }
+  },
+);
 process.on('disconnect', () => process.exit());
 process.send?.({ ready: true });

@@ -18,7 +18,6 @@ base_url = "${baseUrl}"
 models = ["*"]
 
 [agent]
-subagent_model = "standin/child-50ms"
 max_concurrent = 200
 max_spawns = 1000
 child_max_steps = 1000
@@ -26,9 +25,13 @@ child_max_steps = 1000
 [tools]
 enabled = ["note"]
 `;
-  const skill = '---\nname: worker\ndescription: Takes one note.\nrunAs: subagent\n---\nTake one note, then answer.\n';
-  await mkdir(join(folder, '.reasonix', 'skills', 'worker'), { recursive: true });
-  await writeFile(join(folder, '.reasonix', 'skills', 'worker', 'SKILL.md'), skill);
+  const skill =
+    '---\nname: worker\nmodel: standin/child-50ms\ndescription: Takes one note.\nrunAs: subagent\n---\nTake one note, then answer.\n';
+  const reporter = skill.replace('worker', 'reporter').replace('child-50ms', 'long');
+  for (const [name, text] of Object.entries({ worker: skill, reporter })) {
+    await mkdir(join(folder, '.reasonix', 'skills', name), { recursive: true });
+    await writeFile(join(folder, '.reasonix', 'skills', name, 'SKILL.md'), text);
+  }
   await writeFile(join(folder, 'reasonix.toml'), config);
 }
 
@@ -63,6 +66,7 @@ export async function open({ baseUrl, folder }) {
   return {
     turn: (steps, note) => send(`standin/turn-${steps}`, note),
     children: (count, note) => send(`standin/parent-${count}`, note),
+    chain: (count, note) => send(`standin/chain-${count}`, note),
     close: () => runtime.close(),
   };
 }

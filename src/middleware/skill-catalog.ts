@@ -12,7 +12,7 @@ export interface SkillListing {
   /** Which skills are listed in this session, by filters and required skills. */
   listed(library: SkillLibrary, setup: SessionSetup): Promise<ListResult>;
   style: ListOptions['style'];
-  /** New sessions can run children beside their turns. */
+  /** New sessions can run children beside their turns: roots, and children whose skill names `wait_subagents`. */
   background: boolean;
   /** Most bytes of catalog lines. */
   maxBytes: number;
@@ -34,7 +34,9 @@ export function skillCatalog(options: SkillListing): Middleware {
 
 /** Adds the tools that reach skills; none when there are no skills at all. */
 export async function addSkillTools(setup: SessionSetup, options: SkillListing, lazy: boolean): Promise<void> {
-  const { service, style, maxBytes, background } = options;
+  const { service, style, maxBytes } = options;
+  // Few children start children beside their turns, and all of them would carry the definitions.
+  const background = options.background && (setup.kind === 'root' || setup.isNamed('wait_subagents'));
   const library = await options.library(setup.cwd);
   if (library.skills.length === 0) return;
   const tools = skillTools(service);

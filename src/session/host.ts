@@ -33,6 +33,8 @@ export interface SessionPlan {
   tools: readonly Tool[];
   /** Which of the tools, after middleware added theirs, the session may have. Default all. */
   narrow?: ((names: string[]) => string[]) | undefined;
+  /** Whether the skill of a child names a tool. Default no. */
+  isNamed?: ((name: string) => boolean) | undefined;
   model: EventOf<'session.started'>['model'];
   budget: EventOf<'session.started'>['budget'];
   parent?: EventOf<'session.started'>['parent'];

@@ -34,6 +34,8 @@ export interface SessionSetup extends SessionInfo {
   readonly events: readonly SessionEvent[];
   /** Whether the session may have a tool of this name: a child's skill may say no. */
   isAllowed(name: string): boolean;
+  /** Whether a child's skill names a tool of this name itself: what it names it pays for. */
+  isNamed(name: string): boolean;
   /** Adds a tool; one of the same name is replaced. */
   addTool(tool: Tool): void;
   /** Adds a section to the system prompt, after those that are there. */

@@ -13,7 +13,7 @@ export interface PreparedSession {
 /** Lets every middleware add its tools and sections, in the order of the chain. */
 export async function prepare(
   chain: readonly Middleware[],
-  plan: Pick<SessionPlan, 'info' | 'system' | 'tools' | 'narrow'>,
+  plan: Pick<SessionPlan, 'info' | 'system' | 'tools' | 'narrow' | 'isNamed'>,
   thread: Thread,
   isNew: boolean,
 ): Promise<PreparedSession> {
@@ -29,6 +29,7 @@ export async function prepare(
     },
     events,
     isAllowed: (name) => (plan.narrow?.([name]) ?? [name]).includes(name),
+    isNamed: (name) => plan.isNamed?.(name) ?? false,
     addTool: (tool) => void tools.set(tool.name, tool),
     addSection: (text) => void sections.push(text),
     addEvent: (event) => void events.push(event),

@@ -69,6 +69,7 @@ export async function planChild(options: ChildPlanOptions): Promise<SessionPlan>
     system: await systemPrompt(skill, body, task, { cwd: info.cwd, writes }),
     tools,
     narrow,
+    isNamed: (name) => skill.allowedTools !== undefined && narrowTools([name], skill.allowedTools, []).length > 0,
     history: options.worktree && [options.worktree],
     model,
     budget: {

@@ -19,19 +19,13 @@ interface Page {
 /** Pages through a result that was clipped, or through a child's whole answer. */
 export function readResultTool(lookup: FullResultLookup): Tool<Page> {
   const { description, parameters } = toolPrompt('read_result');
-  return defineTool({
+  const tool = defineTool({
     name: 'read_result',
     description,
     input: z
       .object({
-        id: z
-          .string()
-          .optional()
-          .describe(parameters.id ?? ''),
-        reference: z
-          .string()
-          .optional()
-          .describe(parameters.reference ?? ''),
+        id: z.string().optional(),
+        reference: z.string().optional(),
         offset: z.int().min(0).default(0),
         limit: z.int().min(1).max(LARGEST_PAGE).default(PAGE),
       })
@@ -52,6 +46,10 @@ export function readResultTool(lookup: FullResultLookup): Tool<Page> {
       return `${text.slice(start, end)}${rest === '' ? '' : `\n${rest}`}`;
     },
   });
+  const integer = { type: 'integer' };
+  // Every session carries this tool: it shows one name for what may be given under two.
+  const properties = { id: { type: 'string', description: parameters.id }, offset: integer, limit: integer };
+  return { ...tool, parameters: { type: 'object', properties, required: ['id'] } };
 }
 
 function alignedTo(text: string, position: number): number {
