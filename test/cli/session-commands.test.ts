@@ -148,7 +148,7 @@ describe('session rm', () => {
 
 test('chat answers a message a line, runs commands, and goes on with a session', async () => {
   const script =
-    'hello\n/skills help\n/helper look\n/tree\n/unknown\n/disable_skill helper\n/helper again\n/enable_skill helper\n/quit\nnever\n';
+    'hello\n/skills help\n/helper look\n/tree\n/compact\n/unknown\n/disable_skill helper\n/helper again\n/enable_skill helper\n/quit\nnever\n';
   const { code, stdout, stderr } = await place.run(['chat'], { input: script });
   expect(code).toBe(0);
   expect(stdout).toContain('all done\n');
@@ -156,6 +156,7 @@ test('chat answers a message a line, runs commands, and goes on with a session',
   expect(stdout).not.toContain('never');
   expect(stderr).toMatch(/^\/helper +subagent +Helps\.$/m);
   expect(stderr).toMatch(/└─ helper sa_/);
+  expect(stderr).toContain('there is nothing worth summing up yet');
   expect(stderr).toContain('there is no command or skill /unknown');
   expect(stderr).toContain('helper is refused in this session');
   expect(stderr).toMatch(/failed · 0 steps/);
