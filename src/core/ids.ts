@@ -1,7 +1,9 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 
 /** Crockford base 32 in lower case: digits and letters that sort like the number they spell. */
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
+
+const TIME_DIGITS = 10;
 
 let lastTime = 0;
 let lastTail: number[] = [];
@@ -14,13 +16,14 @@ function timeSortableId(now = Date.now()): string {
   } else {
     increment(lastTail);
   }
-  let time = lastTime;
-  let head = '';
-  for (let index = 0; index < 10; index++) {
-    head = ALPHABET[time % 32] + head;
-    time = Math.floor(time / 32);
-  }
-  return head + lastTail.map((digit) => ALPHABET[digit]).join('');
+  return spelled(lastTime, TIME_DIGITS) + lastTail.map((digit) => ALPHABET[digit]).join('');
+}
+
+/** A number in so many digits, the last ones where there are more. */
+function spelled(number: number, digits: number): string {
+  let text = '';
+  for (let rest = number; text.length < digits; rest = Math.floor(rest / 32)) text = ALPHABET[rest % 32] + text;
+  return text;
 }
 
 function increment(digits: number[]): void {
@@ -39,6 +42,16 @@ export const newSessionId = (): string => `s_${timeSortableId()}`;
 
 /** The reference of a child session: `sa_` and 26 letters and digits. */
 export const newReference = (): string => `sa_${timeSortableId()}`;
+
+/**
+ * The reference of the child that a tool call starts, the same in every process. It sorts by `time`, in
+ * milliseconds, then by `place`, a number below 1,048,576.
+ */
+export function referenceOf({ session, call }: { session: string; call: string }, time: number, place: number): string {
+  const hash = createHash('sha256').update(`${session} ${call}`).digest();
+  const tail = Array.from(hash.subarray(0, 12), (byte) => ALPHABET[byte & 31]).join('');
+  return `sa_${spelled(time, TIME_DIGITS)}${spelled(place, 4)}${tail}`;
+}
 
 /** An id for a tool call whose provider sent none, or sent one that the session has used already. */
 export const newCallId = (): string => `call_${timeSortableId()}`;

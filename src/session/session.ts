@@ -245,6 +245,11 @@ export class Session {
   async begin(input: TurnInput): Promise<void> {
     await this.claim();
     const { origin, content, from, permissions, hostCall, events = [] } = input;
+    if (from && this.thread.callers.has(`${from.session} ${from.call}`)) {
+      throw new ReasonixError('session_busy', `session ${this.id} was given this task by another process before`, {
+        hint: 'stop: whoever holds the parent now goes on with both',
+      });
+    }
     const message = { type: 'user.message' as const, origin, content: wellFormed(content), from, permissions };
     const begun: SessionEvent[] = [...events, message];
     if (hostCall) {

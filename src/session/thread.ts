@@ -99,6 +99,10 @@ export class Thread {
   /** Background children that are not delivered yet, by reference. */
   readonly background = new Map<string, BackgroundChild>();
   readonly inbox: InboxMessage[] = [];
+  /** When the newest assistant message was logged, in milliseconds. */
+  askedAt = 0;
+  /** Calls of other sessions that have sent a task or a continuation, as `session call`. */
+  readonly callers = new Set<string>();
   /** Ids of all calls so far: a provider may send one twice. */
   readonly callIds = new Set<string>();
   readonly #slots = new Map<string, number>();
@@ -192,6 +196,7 @@ export class Thread {
       if (event.from) this.#read(event.from);
       return;
     }
+    if (event.from) this.callers.add(`${event.from.session} ${event.from.call}`);
     this.lastRequest = { seq: event.seq, origin: event.origin, content: event.content };
     this.firstRequest ??= this.lastRequest;
     this.turn = {
@@ -219,7 +224,8 @@ export class Thread {
     if (index >= 0) this.inbox.splice(index, 1);
   }
 
-  #assistant(event: EventOf<'assistant.message'>): void {
+  #assistant(event: StoredEvent & EventOf<'assistant.message'>): void {
+    this.askedAt = Date.parse(event.at);
     const { text, reasoning, toolCalls, providerState } = event;
     const message: Message = { role: 'assistant', text, reasoning, toolCalls, providerState };
     this.messages.push(message);

@@ -295,11 +295,13 @@ export class Turn implements TurnView {
 
   /** The innermost link: what is about to have effects is logged first. */
   async #start({ call, tool, input, context }: ToolRun): Promise<ToolOutcome> {
+    // A middleware may try a call again: what it has started before is gone on with.
+    const recovering = context.recovering || this.thread.startedCalls.has(call.id);
     if (tool.effects !== 'read') {
       await this.append([{ type: 'tool.started', call: call.id, name: tool.name, effects: tool.effects }]);
     }
     try {
-      const running = Promise.resolve(tool.execute(input, context));
+      const running = Promise.resolve(tool.execute(input, { ...context, recovering }));
       // A child ends by itself when it is cancelled and must write that down; other tools get a grace.
       const outcome = tool.effects === 'agent' ? await running : await raceStop(running, context.signal);
       return typeof outcome === 'string' ? { content: outcome } : outcome;

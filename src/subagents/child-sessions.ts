@@ -1,7 +1,7 @@
 import type { Budget } from '../core/budget.ts';
 import { ReasonixError } from '../core/errors.ts';
 import type { EventOf } from '../core/events.ts';
-import { newReference } from '../core/ids.ts';
+import { newReference, referenceOf } from '../core/ids.ts';
 import { prompt } from '../core/prompts.ts';
 import { forkHistory } from '../session/fork.ts';
 import type { SessionHost } from '../session/host.ts';
@@ -169,8 +169,9 @@ export class ChildSessions {
   async #create(request: ChildRequest, budget: Budget, source?: Thread): Promise<Session> {
     const { parent, skill } = request;
     const { isolation } = this.#options;
+    if (skill.isolation !== 'worktree') return this.#new(request, budget, { reference: referenceFor(request), source });
+    // A folder that was made for the same reference before a crash would be in the way.
     const reference = newReference();
-    if (skill.isolation !== 'worktree') return this.#new(request, budget, { reference, source });
     const worktree = await isolation.make(reference, parent.session.info.cwd, source?.session);
     try {
       return await this.#new(request, budget, { reference, source, worktree });
@@ -234,7 +235,21 @@ export class ChildSessions {
   }
 }
 
-const callerOf = ({ parent, call }: ChildRequest) => ({ session: parent.session.id, call });
+/** Most items of one call that have places of their own, and calls of one session before places repeat. */
+const PLACES = 1024;
+
+/**
+ * Two processes that both take a session for theirs, as one does that was stopped for a while, start one
+ * child for a call all the same: the later one finds its reference taken.
+ */
+function referenceFor({ parent, call }: Pick<ChildRequest, 'parent' | 'call'>): string {
+  const { thread } = parent.session;
+  const [asked = '', item = '0'] = call.split('#');
+  const place = ([...thread.callIds].indexOf(asked) % PLACES) * PLACES + (Number(item) % PLACES);
+  return referenceOf(callerOf({ parent, call }), thread.askedAt, place);
+}
+
+const callerOf = ({ parent, call }: Pick<ChildRequest, 'parent' | 'call'>) => ({ session: parent.session.id, call });
 
 const busy = (reference: string, cause?: unknown): ReasonixError =>
   new ReasonixError('reference_busy', prompt('reference-busy', { reference }), { cause });

@@ -55,8 +55,13 @@ export class SubagentRunner {
     admission.check(parent);
     admission.charge(parent);
     const budget = budgetOf(parent, limitsOf(skill, childSteps), cut);
-    const { session, input } = await make(budget);
-    return this.#made(session, budget, () => (input ? session.begin(input) : session.claim()));
+    try {
+      const { session, input } = await make(budget);
+      return await this.#made(session, budget, () => (input ? session.begin(input) : session.claim()));
+    } catch (error) {
+      stopWithChild(parent, error);
+      throw error;
+    }
   }
 
   /** A background child that was let in before a crash, from its log. */

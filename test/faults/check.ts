@@ -11,9 +11,10 @@ type Stored<T extends StoredEvent['type']> = StoredEvent & EventOf<T>;
 const ofType = <T extends StoredEvent['type']>(events: readonly StoredEvent[], type: T): Stored<T>[] =>
   events.filter((event): event is Stored<T> => event.type === type);
 
-/** Model calls that were finished: a host's call is none. */
+/** Model calls that were finished: answers, and summaries of a context. */
 const answersOf = (events: readonly StoredEvent[] = []): number =>
-  ofType(events, 'assistant.message').filter(({ finishReason }) => finishReason !== 'host').length;
+  ofType(events, 'assistant.message').length +
+  ofType(events, 'context.compacted').filter(({ usage }) => usage !== undefined).length;
 
 export interface Accounts {
   own: Usage;
@@ -139,15 +140,25 @@ function childViolations(logs: Logs): string[] {
     const turns = ofType(events, 'user.message').filter(({ origin }) => origin === 'task' || origin === 'continuation');
     for (const { from, seq } of turns) {
       const parent = logs.get(from?.session ?? '') ?? [];
-      const result = ofType(parent, 'tool.result').filter(({ call }) => call === from?.call);
-      if (result.length !== 1 || result[0]?.child !== session || result[0].isError) {
-        wrong.push(`the turn of ${session} at ${seq} was not delivered: ${JSON.stringify(result)}`);
-      }
+      const told = deliveries(parent, session, from?.call ?? '');
+      if (told !== 1) wrong.push(`the turn of ${session} at ${seq} was delivered ${told} times`);
       const usages = ofType(parent, 'usage').filter(({ call }) => call === from?.call);
       if (usages.length !== 1) wrong.push(`the turn of ${session} at ${seq} was charged ${usages.length} times`);
     }
   }
   return wrong;
+}
+
+/** How often the end of a turn of `child` reached its parent: as a result, as one of its items, or as a message. */
+function deliveries(parent: readonly StoredEvent[], child: string, call: string): number {
+  const ending = new RegExp(`^Subagent reference: ${child}\nStatus: completed\n`, 'm');
+  const isBackground = ofType(parent, 'subagent.started').some((started) => started.call === call);
+  return parent.filter((event) => {
+    if (event.type === 'tool.result') {
+      return ending.test(event.content) && (isBackground || event.call === call.split('#')[0]);
+    }
+    return isBackground && event.type === 'user.message' && event.child === child && ending.test(event.content);
+  }).length;
 }
 
 /** A finished call is never made again; one that was cut, once a life and session. */

@@ -11,16 +11,16 @@ import { defineTool } from '../../src/tools/define-tool.ts';
 import type { Machine } from './machine.ts';
 
 /**
- * A tree of sessions with a bit of everything: children three levels deep, side by side and one after
- * the other, reads, writes that show when they happen twice, an inline and a required skill, a
- * continued child and one that is given the answers of others. What each model call answers depends
- * on its request alone.
+ * A tree of sessions with a bit of everything: children three levels deep, side by side, one after the
+ * other, one an item and beside the turn, reads, writes that show when they happen twice, an inline and
+ * a required skill, a continued child, one that is given the answers of others and one whose context is
+ * compacted. What each model call answers depends on its request alone.
  */
 
 export const TASK = 'Add it all up.';
-export const ANSWER = 'total 31';
+export const ANSWER = 'total 79';
 /** What the writes leave behind, each line once. */
-export const LINES = ['deep d', 'deep e', 'lead', 'root one', 'root two'];
+export const LINES = ['deep d', 'deep e', 'lead', 'root one', 'root two', 'slow'];
 
 const SKILLS: Record<string, string> = {
   reader: 'runAs: subagent',
@@ -28,6 +28,8 @@ const SKILLS: Record<string, string> = {
   deep: 'runAs: subagent',
   leaf: 'runAs: subagent',
   merge: 'runAs: subagent',
+  pages: 'runAs: subagent',
+  slow: 'runAs: subagent',
   tips: '',
   rules: '',
 };
@@ -78,26 +80,42 @@ export async function openLife(place: Place, machine: Machine, concurrency = 6):
       return 'written';
     },
   });
+  const page = defineTool({
+    name: 'page',
+    description: 'A page, long, and the sum of its number and those before it.',
+    input: z.object({ page: z.number() }),
+    effects: 'read',
+    execute: async ({ page: at }) => `${'word '.repeat(800)}\npage ${at} sum ${(at * (at + 1)) / 2}`,
+  });
   return openRuntime({
     cwd,
     home,
     env: {},
     models: pricedModels(machine.model(scriptedModel(script, { record: false }))),
     store: machine.store,
-    tools: [machine.tool(number), machine.tool(note)],
+    tools: [machine.tool(number), machine.tool(note), machine.tool(page)],
     yes: true,
-    overrides: [`agent.max_concurrent=${concurrency}`],
+    overrides: [`agent.max_concurrent=${concurrency}`, 'agent.subagent_models.pages=small'],
     onProblem: (text) => {
       throw new Error(text);
     },
   });
 }
 
+/** Tokens: too few for all pages. */
+const SMALL_WINDOW = 6_000;
+
+const PAGES = 6;
+
 const PRICE: Price = { input: 1000, output: 10_000 };
 
 function pricedModels(client: ModelClient): Models {
   return {
-    resolve: async () => ({ client, provider: client.provider, model: 'm', contextWindow: 128_000, price: PRICE }),
+    resolve: async (name = 'm') => {
+      const model = name.split('/').at(-1) ?? name;
+      const contextWindow = model === 'small' ? SMALL_WINDOW : 128_000;
+      return { client, provider: client.provider, model, contextWindow, price: PRICE };
+    },
   };
 }
 
@@ -119,16 +137,28 @@ function turnOf({ messages }: ModelRequest): { task: string; results: ToolMessag
   };
 }
 
-const lastNumber = ({ content }: ToolMessage): number => Number(/(\d+)\s*$/.exec(content)?.[1] ?? Number.NaN);
-const sum = (results: readonly ToolMessage[]): number => results.reduce((total, one) => total + lastNumber(one), 0);
+/** The number that a tool gave, or the sum of the answers in a result of children. */
+function numberIn({ content }: { content: string }): number {
+  const answers = Array.from(content.matchAll(/^answer (\d+)$/gm), ([, number]) => Number(number));
+  if (answers.length > 0) return answers.reduce((total, one) => total + one, 0);
+  return Number(/(\d+)\s*$/.exec(content)?.[1] ?? Number.NaN);
+}
+const sum = (results: readonly { content: string }[]): number =>
+  results.reduce((total, one) => total + numberIn(one), 0);
 const reference = (result: ToolMessage | undefined): string =>
   /^Subagent reference: (\w+)/.exec(result?.content ?? '')?.[1] ?? '';
 
 type Said = { text: string } | { calls: ReturnType<typeof call>[] };
 
+/** What the background child found, wherever it was delivered. */
+const besides = ({ messages }: ModelRequest): { content: string }[] =>
+  messages.flatMap((message) =>
+    message.role !== 'assistant' && /^Skill: slow [\s\S]*^answer \d+$/m.test(message.content) ? [message] : [],
+  );
+
 const PARTS: Record<string, (turn: { task: string; results: ToolMessage[] }, request: ModelRequest) => Said> = {
-  root({ results }, { messages }) {
-    const [number, , reader, lead, , again, merged] = results;
+  root({ results }, request) {
+    const [number, , reader, lead, , again, , merged, items, , , pages] = results;
     switch (results.length) {
       case 0:
         return {
@@ -140,19 +170,32 @@ const PARTS: Record<string, (turn: { task: string; results: ToolMessage[] }, req
           ],
         };
       case 4:
-        return { calls: [run('tips', 'none'), run('reader', 'c', { continue_from: reference(reader) })] };
-      case 6:
-        return { calls: [run('merge', 'Add.', { inputs_from: [reference(reader), reference(lead)] })] };
+        return {
+          calls: [
+            run('tips', 'none'),
+            run('reader', 'c', { continue_from: reference(reader) }),
+            run('slow', 'f', { background: true }),
+          ],
+        };
       case 7:
-        return { calls: [call('note', { line: 'root two' })] };
+        return {
+          calls: [
+            run('merge', 'Add.', { inputs_from: [reference(reader), reference(lead)] }),
+            call('run_skill', { name: 'leaf', items: ['g', 'h'] }),
+          ],
+        };
+      case 9:
+        return { calls: [call('note', { line: 'root two' }), call('wait_subagents', {})] };
+      case 11:
+        return { calls: [run('pages', 'All of them.')] };
     }
-    const last = messages.at(-1);
+    const last = request.messages.at(-1);
     if (last?.role === 'user' && last.origin === 'nudge') return { calls: [run('rules', '')] };
-    const parts = [number, reader, lead, again, merged].filter((result) => result !== undefined);
-    return { text: `total ${sum(parts)}` };
+    const parts = [number, reader, lead, again, merged, items, pages].filter((result) => result !== undefined);
+    return { text: `total ${sum([...parts, ...besides(request)])}` };
   },
   reader: ({ task, results: [result] }) =>
-    result ? { text: `answer ${lastNumber(result)}` } : { calls: [call('number', { of: task })] },
+    result ? { text: `answer ${numberIn(result)}` } : { calls: [call('number', { of: task })] },
   lead: ({ results }) =>
     results.length === 0
       ? { calls: [run('deep', 'd'), run('deep', 'e'), call('note', { line: 'lead' })] }
@@ -162,16 +205,33 @@ const PARTS: Record<string, (turn: { task: string; results: ToolMessage[] }, req
     if (results.length === 1) return { calls: [call('note', { line: `deep ${task}` })] };
     return { text: `answer ${sum(results.slice(0, 1)) + 1}` };
   },
+  slow({ task, results }) {
+    if (results.length === 0) return { calls: [call('number', { of: task }), run('leaf', task)] };
+    if (results.length === 2) return { calls: [call('note', { line: 'slow' })] };
+    return { text: `answer ${sum(results.slice(0, 2))}` };
+  },
   leaf: ({ task, results: [result] }) =>
-    result ? { text: `answer ${lastNumber(result)}` } : { calls: [call('number', { of: task })] },
+    result ? { text: `answer ${numberIn(result)}` } : { calls: [call('number', { of: task })] },
   merge({ task }) {
     const numbers = Array.from(task.matchAll(/^answer (\d+)$/gm), ([, number]) => Number(number));
     return { text: `answer ${numbers.reduce((total, one) => total + one, 0)}` };
   },
+  /** What it has read so far is in the last result alone: the others may have been compacted. */
+  pages({ results }) {
+    const [, read = '0', total = '0'] = /page (\d+) sum (\d+)$/.exec(results.at(-1)?.content ?? '') ?? [];
+    return Number(read) < PAGES ? { calls: [call('page', { page: Number(read) + 1 })] } : { text: `answer ${total}` };
+  },
 };
 
-/** Usage depends on the place in the history alone: texts differ where a write was interrupted. */
+/**
+ * Usage depends on nothing that a death may change: texts differ where a write was interrupted, and the
+ * place where a background child is heard of with the order of things. Where the context is compacted
+ * it is what the request takes, which is the same each time.
+ */
 const script: ScriptedFunction = (request) => {
+  if (request.tools.length === 0) return { text: 'The pages were read.', usage: USAGE };
   const said = PARTS[request.skill ?? 'root']?.(turnOf(request), request) ?? { text: 'unknown skill' };
-  return { ...said, usage: { input: 100 + request.messages.length, output: 10, cache_read: 50 } };
+  return request.skill === 'pages' ? said : { ...said, usage: USAGE };
 };
+
+const USAGE = { input: 100, output: 10, cache_read: 50 };

@@ -18,6 +18,7 @@ export interface Ending {
 /** One run of the scenario in a folder of its own, by one process after the other. */
 export class Trial {
   readonly lives: Life[] = [];
+  #started = 0;
   readonly folder: string;
   readonly store: SqliteStore;
 
@@ -26,14 +27,16 @@ export class Trial {
     this.store = store;
   }
 
-  static async open(folder: string): Promise<Trial> {
+  /** `number` is below 1,000: names of one length, since the folder's is part of what a model is sent. */
+  static async open(root: string, number: number): Promise<Trial> {
+    const folder = join(root, String(number).padStart(3, '0'));
     makePlace(folder);
     return new Trial(folder, await openSqliteStore({ home: placeOf(folder).home }));
   }
 
   async start(point: number | '', signal = 'SIGKILL'): Promise<{ child: TsChild; ended: () => Promise<Life> }> {
     const before = await readLogs(this.store);
-    const asked = join(this.folder, `asked-${this.lives.length}`);
+    const asked = join(this.folder, `asked-${this.#started++}`);
     const child = await spawnTs(PROGRAM, { args: [this.folder, asked, String(point), signal] });
     const ended = async (): Promise<Life> => {
       const exit = await child.exited;
