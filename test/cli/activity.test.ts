@@ -204,7 +204,14 @@ test('without a terminal each event that matters is a line', () => {
     begun('sa_one', 's_root', 'research'),
     answered('sa_one', [['x', 'grep', { pattern: 'retry' }]]),
     resulted('sa_one', 'x'),
+    seen('sa_one', {
+      type: 'user.message',
+      origin: 'notice',
+      content: 'only\nsrc',
+      from: { session: 's_root', call: 'c2' },
+    }),
     ended('sa_one', 'failed'),
+    seen('s_root', { type: 'user.message', origin: 'notice', content: 'Subagent reference: …', child: 'sa_one' }),
     seen('s_root', { type: 'required.nudged', names: ['house-rules'], count: 1 }),
     ended('s_root'),
   ].flatMap((observation) => {
@@ -215,7 +222,9 @@ test('without a terminal each event that matters is a line', () => {
     'agent: run_skill research',
     '  research sa_one started',
     '  research sa_one: grep retry',
+    '  research sa_one: reads only src',
     '  research sa_one failed: 1 step, 1,200 tokens, cost 0.500, 0.0s',
+    'agent: has the result of sa_one',
     'agent: asked to load house-rules',
   ]);
 });

@@ -27,6 +27,8 @@ export function progressLine(observation: Observation, tree: ActivityTree, top?:
     case 'session.started':
       return activity === tree.root ? undefined : `${who} started`;
     case 'user.message':
+      if (event.origin === 'notice' && event.child) return `${who}: has the result of ${event.child}`;
+      if (event.origin === 'notice' && event.from) return `${who}: reads ${printableLine(event.content).slice(0, 200)}`;
       return event.origin === 'continuation' && activity !== tree.root ? `${who} continued` : undefined;
     case 'assistant.message': {
       const calls = event.toolCalls.map(({ name, arguments: args }) => callText(name, args));

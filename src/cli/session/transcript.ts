@@ -26,8 +26,11 @@ export function transcriptOf(events: readonly StoredEvent[]): Passage[] {
 function passagesOf(event: StoredEvent): Passage[] {
   const { at } = event;
   switch (event.type) {
-    case 'user.message':
-      return [{ kind: 'user', title: ORIGIN[event.origin] ?? event.origin, text: event.content, at }];
+    case 'user.message': {
+      const isSent = event.origin === 'notice' && event.from !== undefined;
+      const title = isSent ? 'message' : (ORIGIN[event.origin] ?? event.origin);
+      return [{ kind: 'user', title, text: event.content, at }];
+    }
     case 'assistant.message': {
       const said: Passage[] =
         event.text.trim() === '' ? [] : [{ kind: 'assistant', title: 'assistant', text: event.text, at }];
