@@ -19,6 +19,7 @@ export type {
   MessageOrigin,
   ToolCall,
   ToolDefinition,
+  ToolImage,
   ToolMessage,
   UserMessage,
 } from './core/messages.ts';
