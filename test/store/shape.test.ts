@@ -28,6 +28,13 @@ const EVENTS: unknown[] = [
   { type: 'required.nudged', names: ['a'], count: 1 },
   { type: 'skill.switched', name: 'a', enabled: false },
   { type: 'skills.changed', added: ['a'], removed: [], changed: [], fingerprint: 'f' },
+  { type: 'tools.changed', added: ['a'], removed: ['b'] },
+  { type: 'subagent.started', call: 'a', child: 'sa_1', skill: 'b', background: true },
+  { type: 'subagent.ended', call: 'a', child: 'sa_1', status: 'completed' },
+  { type: 'message.received', from, content: 'c' },
+  { type: 'worktree.started', folder: 'f', cwd: 'w', caller: 'c', repository: 'r', common: 'o', head: 'h', base: 'b' },
+  { type: 'worktree.diff', files: 1, stat: 's', bytes: 2, hash: 'h', diff: 'd' },
+  { type: 'worktree.closed', how: 'applied' },
   {
     type: 'context.compacted',
     replaced: 2,
