@@ -173,7 +173,7 @@ class Library implements OpenedLibrary {
       const known = cache.get(found) ?? (await readInto(cache, found, root));
       if ('problem' in known) {
         diagnostics.push(known.problem);
-        seen.doubt();
+        if (known.problem.code === 'unreadable') seen.doubt();
       } else if (known.header === undefined || (found.needsKey && !known.hasKnownKey)) {
         diagnostics.push(...whySkipped(known, found));
       } else skills.push(toSkill(known, known.header, found, place));
