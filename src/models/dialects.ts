@@ -27,7 +27,7 @@ export interface Dialect {
  * budget, `max_tokens`. `thinking`: a switch, and `reasoning_effort` beside it. `switch`: the switch alone.
  * `template`: `reasoning_effort`, and the variable that chat templates know. `high-or-none`: no level between.
  */
-export type EffortStyle =
+type EffortStyle =
   | 'none'
   | 'reasoning_effort'
   | 'reasoning'

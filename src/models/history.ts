@@ -16,7 +16,7 @@ export function sendableHistory(messages: readonly Message[], options: { oneCall
  * The same history with one call a message, for servers and templates that know no other: each call is
  * followed by its own result. Reasoning stays with the first.
  */
-export function oneCallAtATime(messages: readonly Message[]): Message[] {
+function oneCallAtATime(messages: readonly Message[]): Message[] {
   return messages.flatMap((message, index): Message[] => {
     if (message.role === 'tool') return [];
     if (message.role === 'user' || message.toolCalls.length === 0) return [message];

@@ -248,7 +248,7 @@ function failure(error: { code?: string | null; message?: string | null } | null
   return Object.assign(new Error(said), { error: { code: code ?? 'server_error', message: said } });
 }
 
-export function responsesUsage(usage: ResponsesUsage): Usage {
+function responsesUsage(usage: ResponsesUsage): Usage {
   return {
     input: usage.input_tokens ?? 0,
     output: usage.output_tokens ?? 0,
