@@ -27,14 +27,7 @@ export interface Dialect {
  * budget, `max_tokens`. `thinking`: a switch, and `reasoning_effort` beside it. `switch`: the switch alone.
  * `template`: `reasoning_effort`, and the variable that chat templates know. `high-or-none`: no level between.
  */
-type EffortStyle =
-  | 'none'
-  | 'reasoning_effort'
-  | 'reasoning'
-  | 'thinking'
-  | 'switch'
-  | 'template'
-  | 'high-or-none';
+type EffortStyle = 'none' | 'reasoning_effort' | 'reasoning' | 'thinking' | 'switch' | 'template' | 'high-or-none';
 
 /** A server that nobody knows, which speaks as most do. */
 const COMPATIBLE: Dialect = {
