@@ -1,37 +1,23 @@
 import { type Budget, type LimitHit, limitText } from '../core/budget.ts';
-import { describeError, isCancellation } from '../core/errors.ts';
 import type { EventOf, SessionEvent } from '../core/events.ts';
 import { newCallId } from '../core/ids.ts';
 import { type LinkedSignal, linkSignals } from '../core/linked-signal.ts';
 import type { ToolCall } from '../core/messages.ts';
 import { prompt } from '../core/prompts.ts';
-import { clipStart, wellFormed } from '../core/text.ts';
+import { wellFormed } from '../core/text.ts';
 import type { ModelReply } from '../models/contract.ts';
 import { costOfReply } from '../models/prices.ts';
-import type { Tool, ToolContext, ToolEffects, ToolOutcome } from '../tools/define-tool.ts';
-import { boundedImages } from '../tools/images.ts';
 import type { BackgroundChildren } from './background.ts';
-import { composeModel, composeTool, shapedEnd, verdictOf } from './chain.ts';
+import { composeModel, shapedEnd, verdictOf } from './chain.ts';
 import type { TurnEnd } from './loop.ts';
-import type { NextModel, NextTool, SessionInfo, ToolRun, TurnVerdict, TurnView } from './middleware.ts';
+import type { NextModel, SessionInfo, TurnVerdict, TurnView } from './middleware.ts';
 import { closingResults } from './open-calls.ts';
-import { schedule } from './scheduler.ts';
 import type { Session } from './session.ts';
 import type { Thread } from './thread.ts';
-
-/** How long a tool may take to clean up after it was told to stop, in milliseconds. */
-const STOP_GRACE = 5_000;
+import { ToolCalls } from './tool-calls.ts';
 
 /** Time for the summing-up when the time limit itself was reached, in milliseconds. */
 const SUMMARY_GRACE = 20_000;
-
-/** Most characters of a text that says why a call was not run or how it failed. */
-const LONGEST_PROBLEM = 8_000;
-
-/** A call that is ready to run, or one that is answered without running anything. */
-type Prepared =
-  | { kind: 'ready'; call: ToolCall; effects: ToolEffects; tool: Tool; input: unknown }
-  | { kind: 'answered'; call: ToolCall; effects: 'read'; outcome: ToolOutcome };
 
 /** The steps that the loop is made of, over one turn of one session. */
 export class Turn implements TurnView {
@@ -43,7 +29,7 @@ export class Turn implements TurnView {
   readonly #outer: AbortSignal;
   readonly #linked: LinkedSignal;
   readonly #askChain: NextModel;
-  readonly #toolChain: NextTool;
+  readonly #calls: ToolCalls;
   readonly #children: BackgroundChildren | undefined;
 
   constructor(session: Session, options: { budget: Budget; signal: AbortSignal }) {
@@ -62,7 +48,7 @@ export class Turn implements TurnView {
         onDelta: (delta) => session.host.observe({ kind: 'delta', session: session.id, delta }),
       }),
     );
-    this.#toolChain = composeTool(chain, (run) => this.#start(run));
+    this.#calls = new ToolCalls(session, this, this.#children);
   }
 
   progress(text: string): void {
@@ -104,11 +90,8 @@ export class Turn implements TurnView {
    * Runs calls by the barrier rule; each result is logged as it comes. After a crash, a write that had
    * begun is not repeated: nobody knows whether it took effect.
    */
-  async runCalls(calls: readonly ToolCall[], recovering = false): Promise<void> {
-    const prepared = calls.map((call) =>
-      recovering ? (this.#interrupted(call) ?? this.#prepare(call)) : this.#prepare(call),
-    );
-    await schedule(prepared, (item) => this.#answer(item, recovering));
+  runCalls(calls: readonly ToolCall[], recovering = false): Promise<void> {
+    return this.#calls.run(calls, recovering);
   }
 
   /** The chain's word on whether the turn may end with what the model said last. */
@@ -229,124 +212,4 @@ export class Turn implements TurnView {
     const { isCut } = call;
     return { id, name: wellFormed(call.name), arguments: wellFormed(call.arguments), ...(isCut ? { isCut } : {}) };
   }
-
-  #interrupted(call: ToolCall): Prepared | undefined {
-    const tool = this.#session.tool(call.name);
-    if (tool?.effects !== 'write' || !this.thread.startedCalls.has(call.id)) return undefined;
-    return {
-      kind: 'answered',
-      call,
-      effects: 'read',
-      outcome: { content: prompt('interrupted-write'), isError: true },
-    };
-  }
-
-  #prepare(call: ToolCall): Prepared {
-    const refuse = (content: string): Prepared => ({
-      kind: 'answered',
-      call,
-      effects: 'read',
-      outcome: { content: shortened(content), isError: true },
-    });
-    if (call.isCut) return refuse(prompt('call-cut-off'));
-    const tool = this.#session.tool(call.name);
-    if (!tool) {
-      const names = this.#session.toolNames();
-      return refuse(prompt('unknown-tool', { name: call.name, names: names.join(', ') || 'none' }));
-    }
-    const parsed = tool.parse(call.arguments);
-    if (!parsed.ok) return refuse(parsed.problem);
-    return { kind: 'ready', call, effects: tool.effects, tool, input: parsed.input };
-  }
-
-  async #answer(item: Prepared, recovering: boolean): Promise<void> {
-    const outcome = item.kind === 'ready' ? await this.#run(item, recovering) : item.outcome;
-    try {
-      await this.append([...(outcome.events ?? []), resultOf(item.call, outcome)]);
-    } catch (error) {
-      // A sibling may wait for a child that will never start now.
-      void this.#children?.halt();
-      throw error;
-    }
-    this.launchChildren();
-  }
-
-  async #run(item: Extract<Prepared, { kind: 'ready' }>, recovering: boolean): Promise<ToolOutcome> {
-    const { call, tool, input } = item;
-    const context: ToolContext = {
-      session: this.info.session,
-      call: call.id,
-      cwd: this.info.cwd,
-      scratch: this.#session.host.scratch?.(this.info),
-      signal: this.signal,
-      recovering,
-      progress: (text) =>
-        this.#session.host.observe({ kind: 'progress', session: this.info.session, call: call.id, text }),
-    };
-    try {
-      this.signal.throwIfAborted();
-      return await this.#toolChain({ turn: this, call, tool, input, context });
-    } catch (error) {
-      if (this.#session.fatal) throw error;
-      const stopped = this.signal.aborted || isCancellation(error);
-      return { content: stopped ? prompt('stopped-call') : shortened(describeError(error)), isError: true };
-    }
-  }
-
-  /** The innermost link: what is about to have effects is logged first. */
-  async #start({ call, tool, input, context }: ToolRun): Promise<ToolOutcome> {
-    // A middleware may try a call again: what it has started before is gone on with.
-    const recovering = context.recovering || this.thread.startedCalls.has(call.id);
-    if (tool.effects !== 'read') {
-      await this.append([{ type: 'tool.started', call: call.id, name: tool.name, effects: tool.effects }]);
-    }
-    try {
-      const running = Promise.resolve(tool.execute(input, { ...context, recovering }));
-      // A child ends by itself when it is cancelled and must write that down; other tools get a grace.
-      const outcome = tool.effects === 'agent' ? await running : await raceStop(running, context.signal);
-      return typeof outcome === 'string' ? { content: outcome } : outcome;
-    } catch (error) {
-      if (context.signal.aborted || isCancellation(error)) throw error;
-      // A failure is a result like any other to the chain: it is masked, clipped and watched alike.
-      return { content: describeError(error), isError: true };
-    }
-  }
-}
-
-/** `running`, or the signal's reason when a tool does not stop within its grace. */
-async function raceStop<T>(running: Promise<T>, signal: AbortSignal): Promise<T> {
-  let grace: NodeJS.Timeout | undefined;
-  let onAbort = () => {};
-  const stopped = new Promise<never>((_, reject) => {
-    onAbort = () => {
-      grace = setTimeout(() => reject(signal.reason), STOP_GRACE);
-    };
-  });
-  if (signal.aborted) onAbort();
-  else signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    return await Promise.race([running, stopped]);
-  } finally {
-    clearTimeout(grace);
-    signal.removeEventListener('abort', onAbort);
-  }
-}
-
-/** A problem may repeat what the call was given, which may be megabytes, and no middleware sees it. */
-const shortened = (problem: string): string =>
-  problem.length <= LONGEST_PROBLEM ? problem : `${clipStart(problem, LONGEST_PROBLEM)} …`;
-
-function resultOf(call: ToolCall, outcome: ToolOutcome): EventOf<'tool.result'> {
-  const { images, notes } = boundedImages(outcome.images ?? []);
-  return {
-    type: 'tool.result',
-    call: call.id,
-    name: call.name,
-    content: wellFormed([outcome.content, ...notes].join('\n')),
-    isError: outcome.isError ?? false,
-    ...(outcome.child === undefined ? {} : { child: outcome.child }),
-    ...(outcome.limit === undefined ? {} : { limit: outcome.limit }),
-    ...(outcome.full === undefined ? {} : { full: wellFormed(outcome.full) }),
-    ...(images.length > 0 ? { images } : {}),
-  };
 }

@@ -56,6 +56,7 @@ export class Background implements BackgroundChildren {
   /** Takes in a child that was just made. It runs as soon as the log says that it has started. */
   add(made: MadeChild, call: string): void {
     const { reference } = made;
+    if (this.#children.get(reference)?.call === call) return;
     this.#children.set(reference, { reference, call, made: Promise.resolve(made), stop: new AbortController() });
   }
 
@@ -108,6 +109,11 @@ export class Background implements BackgroundChildren {
   /** References of children whose results are not in the log yet. */
   get undelivered(): string[] {
     return [...this.#undelivered.keys()];
+  }
+
+  /** The child that a call has made already. */
+  madeBy(call: string): Promise<MadeChild> | undefined {
+    return [...this.#children.values()].find((child) => child.call === call)?.made;
   }
 
   /** The session of a child that runs. */

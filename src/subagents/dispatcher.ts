@@ -222,7 +222,8 @@ export class Dispatcher implements SkillService {
   async #runBeside(request: ChildRequest, { background, session }: LiveSession): Promise<ToolOutcome> {
     const { call, skill, body } = request;
     if (!background) throw new Error(`the turn of session ${session.id} has no place for children beside it`);
-    const made = await this.#options.runner.prepare(request);
+    // A middleware may try a call again.
+    const made = await (background.madeBy(call) ?? this.#options.runner.prepare(request));
     background.add(made, call);
     await this.#options.recordUse(skill.name, session.id);
     const { reference: child } = made;

@@ -4,15 +4,7 @@ import type { ModelRequest } from '../../src/models/contract.ts';
 import type { ScriptedFunction } from '../../src/models/scripted.ts';
 import { defineTool } from '../../src/tools/define-tool.ts';
 import { call, type Workshop, workshop } from '../runtime/workshop.ts';
-import {
-  arrivedIn,
-  beside,
-  checkLogs,
-  logsOf,
-  recordingStore,
-  startedIn,
-  storeOf,
-} from './background-bench.ts';
+import { arrivedIn, beside, checkLogs, logsOf, recordingStore, startedIn, storeOf } from './background-bench.ts';
 
 /** `none` of them but by its request: what a script answers is the same in every life of a session. */
 interface Scenario {

@@ -331,7 +331,8 @@ describe('send_to_subagent', () => {
 
   it('wakes a child that waits for children of its own', async () => {
     const shop = workshop();
-    shop.skill('lead', { runAs: 'subagent' }, 'You lead.');
+    const tools = 'run_skill, wait_subagents, cancel_subagent';
+    shop.skill('lead', { runAs: 'subagent', 'allowed-tools': tools }, 'You lead.');
     shop.skill('dig', { runAs: 'subagent' }, 'You dig.');
     const { store } = recordingStore();
     const waiting = gate();

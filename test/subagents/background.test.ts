@@ -158,7 +158,7 @@ describe('children beside the turn', () => {
     checkLogs(await logsOf(store));
   });
 
-  it('goes through the admission of all others: depth, ceiling, and what a child that ran may be sent', async () => {
+  it('goes through the admission of all others', async () => {
     const shop = workshop();
     shop.skill('dig', { runAs: 'subagent' }, 'You dig.');
     const { runtime, model } = await shop.open(
@@ -173,22 +173,23 @@ describe('children beside the turn', () => {
     expect(run.subagents).toHaveLength(2);
     const refused = resultsIn(model.requests.at(-1)!).filter((text) => !text.startsWith('Subagent reference'));
     expect(refused).toEqual([expect.stringContaining('ceiling of 2 sub-agents')]);
-    const child = model.requests.find((request) => request.skill);
-    expect(child?.tools.map(({ name }) => name)).toEqual(expect.arrayContaining(['run_skill', 'wait_subagents']));
   });
 
-  it('has no tools for it at the deepest level, and none at all when it is switched off', async () => {
+  it('has tools for it in a child whose skill names them, but not at the deepest level, and none at all when it is switched off', async () => {
     const names = ['wait_subagents', 'cancel_subagent', 'send_to_subagent'];
     const shop = workshop();
-    shop.skill('dig', { runAs: 'subagent' }, 'You dig.');
+    shop.skill('dig', { runAs: 'subagent', 'allowed-tools': `run_skill ${names.join(' ')}` }, 'You dig.');
     const script = (request: { skill?: string | undefined }, facts: { step: number }) => {
       if (request.skill) return 'dug';
       return facts.step === 1 ? { calls: [beside('dig', 'a')] } : 'done';
     };
+    const usual = await shop.open(script);
+    await (await usual.runtime.session()).send('go').result;
     const deepest = await shop.open(script, { overrides: ['agent.max_depth=1'] });
     await (await deepest.runtime.session()).send('go').result;
     const toolsOf = (requests: typeof deepest.model.requests, isChild: boolean) =>
       requests.find((request) => (request.skill !== undefined) === isChild)?.tools.map(({ name }) => name) ?? [];
+    expect(toolsOf(usual.model.requests, true)).toEqual(expect.arrayContaining(names));
     expect(toolsOf(deepest.model.requests, false)).toEqual(expect.arrayContaining(names));
     expect(toolsOf(deepest.model.requests, true).filter((name) => names.includes(name))).toEqual([]);
 
@@ -223,6 +224,33 @@ describe('children beside the turn', () => {
     expect(notice).toMatch(/read_result/);
     expect(notice).not.toContain('hunter2');
     expect(resultsIn(model.requests.at(-1)!).at(-1)).toContain('xxx end');
+  });
+
+  it('a middleware that tries the call again starts no second child', async () => {
+    const shop = workshop();
+    shop.skill('dig', { runAs: 'subagent' }, 'You dig.');
+    const { store } = recordingStore();
+    const { runtime } = await shop.open(
+      (request, facts) => {
+        if (request.skill) return 'dug';
+        return facts.step === 1 ? { calls: [beside('dig', 'a')] } : 'done';
+      },
+      {
+        store,
+        middleware: [
+          {
+            name: 'twice',
+            aroundTool: async (run, next) => {
+              await next(run);
+              return next(run);
+            },
+          },
+        ],
+      },
+    );
+    const run = await (await runtime.session()).send('go').result;
+    expect(run.subagents).toMatchObject([{ status: 'completed' }]);
+    checkLogs(await logsOf(store));
   });
 
   it('200 children of one root leave no listener behind', async () => {
