@@ -115,7 +115,9 @@ describe('the index in the cache', () => {
   });
 
   it('does not trust a file that changed while it was read', async () => {
-    at.skill(`${SKILLS}/a`, 'description: from the file');
+    const file = at.skill(`${SKILLS}/a`, 'description: from the file');
+    // later than it is read, however slow the machine is
+    utimesSync(file, new Date(), new Date(Date.now() + 3_600_000));
     await at.open();
     markCache(({ headers, hashes }) => {
       headers[0]!.description = 'from the cache';
