@@ -9,6 +9,7 @@ import { table } from './lib/line.js';
 import { startStandIn } from './lib/stand-in.js';
 import { agentRows } from './rows/agents.js';
 import { delegationRows } from './rows/delegation.js';
+import { manyChildrenRows } from './rows/many-children.js';
 import { requestRows } from './rows/requests.js';
 import { sessionRows } from './rows/sessions.js';
 import { skillRows } from './rows/skills.js';
@@ -24,7 +25,15 @@ import { startRows } from './rows/start.js';
  */
 
 /** @type {Record<string, (context: Context) => Promise<import('./lib/line.js').Line[]>>} */
-const ROWS = { ...startRows, ...requestRows, ...delegationRows, ...agentRows, ...sessionRows, ...skillRows };
+const ROWS = {
+  ...startRows,
+  ...requestRows,
+  ...delegationRows,
+  ...agentRows,
+  ...manyChildrenRows,
+  ...sessionRows,
+  ...skillRows,
+};
 
 const USAGE = `npm run bench -- [--only NAME,NAME] [--quick] [--json]\nrows: ${Object.keys(ROWS).join(', ')}`;
 
