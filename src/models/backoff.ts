@@ -2,31 +2,26 @@ import { createHash } from 'node:crypto';
 import { linkSignals } from '../core/linked-signal.ts';
 import type { Clock } from './clock.ts';
 
-/** Milliseconds for which the others at least wait to hear of the first: a model may think before it says a word. */
+/** Milliseconds after which the next call goes although nothing was heard of those before it: a model may think long. */
 const PATIENCE = 1_000;
-
-/** The call that goes first when the window opens, alone until something is heard of it. */
-interface Probe {
-  ticket: number;
-  heard: Promise<void>;
-  tell(): void;
-}
 
 /**
  * The back-off window of one provider and key, shared by every call of the process: when one call is
- * told to wait, all wait, and none learns it the hard way. When the window opens one call goes, and when
- * it was taken the others follow, the one with the lowest ticket first: a call that is refused holds back
- * the rest, and no call is the one that is always refused.
+ * told to wait, all wait, and none learns it the hard way. When the window opens they go in the order of
+ * their tickets, one alone, then, while calls are taken, twice as many at a time: one that is refused holds
+ * back the rest, and no call is the one that is always refused.
  */
 export class SharedBackoff {
   readonly #clock: Clock;
   readonly #waiting = new Set<number>();
+  /** Calls that went since the window opened, and of which nothing was heard. */
+  readonly #unheard = new Set<number>();
   #until = 0;
   #spread = 0;
   #tickets = 0;
-  /** Set from the end of a window until the first call after it was taken or refused. */
-  #isUntried = false;
-  #probe: Probe | undefined;
+  /** How many calls may be unheard of. */
+  #width = 1;
+  #changed = new Signal();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -39,20 +34,20 @@ export class SharedBackoff {
 
   /**
    * Nobody asks for so many milliseconds from now, and those who waited go within the next `spread`
-   * milliseconds. A window only grows.
+   * milliseconds or later. A window only grows.
    */
   close(milliseconds: number, spread = 0): void {
     this.#until = Math.max(this.#until, this.#clock.now() + milliseconds);
     this.#spread = spread;
-    this.#isUntried = true;
-    this.#endProbe();
+    this.#width = 1;
+    this.#unheard.clear();
   }
 
   /** The server took this call: something came of it, or it failed for a reason of its own. */
   heard(ticket: number): void {
-    if (this.#probe?.ticket !== ticket) return;
-    this.#isUntried = false;
-    this.#endProbe();
+    if (!this.#unheard.delete(ticket)) return;
+    this.#width *= 2;
+    this.#tell();
   }
 
   /** Milliseconds until the window opens; 0 when it is open. */
@@ -66,47 +61,69 @@ export class SharedBackoff {
     if (this.remaining === 0 && this.#waiting.size === 0) return;
     this.#waiting.add(ticket);
     try {
-      for (let isOpen = false; !isOpen; isOpen = this.remaining === 0) {
-        if (this.remaining > 0) await this.#clock.sleep(this.remaining, signal);
-        const turn = this.#turnOf(ticket);
-        if (this.remaining === 0 && turn > 0) await this.#clock.sleep(turn, signal);
-        if (this.remaining === 0) await this.#tryFirst(ticket, signal);
+      let isImpatient = false;
+      for (;;) {
+        if (this.remaining > 0) {
+          await this.#clock.sleep(this.remaining, signal);
+          const turn = this.#turnOf(ticket);
+          if (this.remaining === 0 && turn > 0) await this.#clock.sleep(turn, signal);
+          isImpatient = false;
+        } else if (this.#mayGo(ticket, isImpatient)) {
+          this.#unheard.add(ticket);
+          return;
+        } else {
+          isImpatient = !(await this.#hears(signal));
+        }
       }
     } finally {
       this.#waiting.delete(ticket);
+      this.#tell();
     }
   }
 
-  /** The first to come here goes at once; the others wait until it was heard of, but not for ever. */
-  async #tryFirst(ticket: number, signal: AbortSignal): Promise<void> {
-    if (this.#probe) {
-      const patience = new AbortController();
-      const linked = linkSignals([signal, patience.signal]);
-      const sleep = this.#clock.sleep(Math.max(PATIENCE, this.#spread), linked.signal).catch(() => {});
-      await Promise.race([this.#probe.heard, sleep]);
-      patience.abort();
-      linked.unlink();
-      signal.throwIfAborted();
-    } else if (this.#isUntried) {
-      let tell = () => {};
-      const heard = new Promise<void>((resolve) => {
-        tell = resolve;
-      });
-      this.#probe = { ticket, heard, tell };
-    }
+  #mayGo(ticket: number, isImpatient: boolean): boolean {
+    return this.#before(ticket) === 0 && (isImpatient || this.#unheard.size < this.#width);
   }
 
-  #endProbe(): void {
-    this.#probe?.tell();
-    this.#probe = undefined;
+  /** True when something changed, false when nothing did for too long. */
+  async #hears(signal: AbortSignal): Promise<boolean> {
+    const patience = new AbortController();
+    const linked = linkSignals([signal, patience.signal]);
+    const sleep = this.#clock.sleep(PATIENCE, linked.signal).then(
+      () => false,
+      () => true,
+    );
+    const hasChanged = await Promise.race([this.#changed.promise.then(() => true), sleep]);
+    patience.abort();
+    linked.unlink();
+    signal.throwIfAborted();
+    return hasChanged;
+  }
+
+  #tell(): void {
+    const before = this.#changed;
+    this.#changed = new Signal();
+    before.resolve();
+  }
+
+  #before(ticket: number): number {
+    let count = 0;
+    for (const other of this.#waiting) if (other < ticket) count++;
+    return count;
   }
 
   /** A random moment of the call's own part of the spread. */
   #turnOf(ticket: number): number {
-    let before = 0;
-    for (const other of this.#waiting) if (other < ticket) before++;
-    return ((before + this.#clock.random()) / this.#waiting.size) * this.#spread;
+    return ((this.#before(ticket) + this.#clock.random()) / this.#waiting.size) * this.#spread;
   }
+}
+
+/** A promise that others resolve. */
+class Signal {
+  resolve: () => void = () => {};
+  readonly promise = new Promise<void>((resolve) => {
+    this.resolve = resolve;
+  });
 }
 
 const windows = new Map<string, SharedBackoff>();

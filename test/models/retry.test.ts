@@ -228,6 +228,33 @@ describe('the shared window', () => {
     }
   });
 
+  it('F18 gets every call through a server that refuses each second request, whatever the chances', async () => {
+    for (let seed = 1; seed <= 30; seed++) {
+      const random = mulberry(seed);
+      const clock = new FakeClock(random);
+      const backoff = new SharedBackoff(clock);
+      let requests = 0;
+      const client: ModelClient = {
+        provider: 'p',
+        generate: async () => {
+          const isRefused = ++requests % 2 === 0;
+          await clock.sleep(2 + random() * (seed % 2 ? 10 : 60), never);
+          const details = { retryable: true, status: 429, retryAfter: 5 };
+          if (isRefused) throw new ReasonixError('provider_overloaded', 'slow down', { details });
+          return { text: 'ok' } as ModelReply;
+        },
+      };
+      const calls = Array.from({ length: 6 }, async () => {
+        for (let turn = 0; turn < 7; turn++) {
+          await withRetry(client, { clock, backoff, baseDelay: 20 }).generate(request([]), { signal: never });
+          await clock.sleep(random() * 30, never);
+        }
+      });
+      await Promise.all(calls);
+      expect(requests).toBeLessThanOrEqual(2.2 * 42);
+    }
+  });
+
   it('F18 leaves a call alone that fails for good: the others finish', async () => {
     const clock = new FakeClock(mulberry(3));
     const backoff = new SharedBackoff(clock);
