@@ -287,6 +287,45 @@ describe('send_to_subagent', () => {
     checkLogs(await logsOf(store));
   });
 
+  it('that comes while the end is being decided holds it up', async () => {
+    const shop = workshop();
+    shop.skill('dig', { runAs: 'subagent' }, 'You dig.');
+    const { store } = recordingStore();
+    const ending = gate();
+    const sent = gate();
+    const { runtime, model } = await shop.open(
+      async (request, facts) => {
+        if (request.skill) return facts.step === 1 ? 'the answer' : `the answer, knowing ${facts.message}`;
+        const [ref] = startedIn(request);
+        if (facts.step === 1) return { calls: [beside('dig', 'x')] };
+        if (facts.step === 2) {
+          await ending.passed;
+          return { calls: [call('send_to_subagent', { ref, message: 'more' })] };
+        }
+        sent.open();
+        return 'done';
+      },
+      {
+        store,
+        middleware: [
+          {
+            name: 'slow-to-end',
+            finishTurn: async ({ info }) => {
+              if (info.kind === 'child') {
+                ending.open();
+                await sent.passed;
+              }
+              return { kind: 'end' };
+            },
+          },
+        ],
+      },
+    );
+    await (await runtime.session()).send('go').result;
+    expect(arrivedIn(model.requests.at(-1) as ModelRequest)).toMatchObject([{ answer: 'the answer, knowing more' }]);
+    checkLogs(await logsOf(store));
+  });
+
   it('is not lost on a child that a limit ends: it is there when the child is continued', async () => {
     const shop = workshop();
     shop.skill('dig', { runAs: 'subagent', 'max-steps': 1 }, 'You dig.');
