@@ -55,6 +55,16 @@ describe('reading sessions', () => {
     ]);
   });
 
+  test('show --usage gives the sums, with --full the steps; a price that is not known is not nothing', async () => {
+    const { stdout } = await place.run(['session', 'show', session, '--usage', '--full']);
+    expect(stdout).toMatch(/^2 steps\n/);
+    expect(stdout).toMatch(/^own .* unknown$/m);
+    expect(stdout).toMatch(/^sub-agents .* unknown$/m);
+    expect(stdout).toMatch(/^STEP +INPUT/m);
+    const report = await place.json<Record<string, unknown>>(['session', 'show', session, '--usage', '--json']);
+    expect(report).toMatchObject({ session, steps: [{ step: 1 }, { step: 2 }], total: { cost: null } });
+  });
+
   test('show --json gives the messages, the text view the same to read', async () => {
     const shown = await place.json<Shown>(['session', 'show', session, '--json']);
     expect(shown).toMatchObject({ session, status: 'completed', steps: 2 });
@@ -76,7 +86,13 @@ describe('reading sessions', () => {
       messages: { role: string; from: string | null; tokens: number; calls: string[] }[];
       compactions: unknown[];
     }>(['session', 'show', session, '--context', '--json']);
-    expect(context).toMatchObject({ session, window: 128_000, counted_by: 'provider', compact_at: 0.8, compactions: [] });
+    expect(context).toMatchObject({
+      session,
+      window: 128_000,
+      counted_by: 'provider',
+      compact_at: 0.8,
+      compactions: [],
+    });
     expect(context.messages.map(({ role, from }) => [role, from])).toEqual([
       ['user', 'user'],
       ['assistant', null],
