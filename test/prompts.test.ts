@@ -110,6 +110,7 @@ const CAPS: Readonly<Record<string, number>> = {
   'skills-search-first': 90,
   'skills-unknown-change': 90,
   'spawn-limit': 130,
+  'spent-limit': 130,
   'stopped-call': 60,
   'subagent-cancelled': 80,
   'subagent-elsewhere': 140,

@@ -105,11 +105,12 @@ export class Budget {
 
   /** The first limit that leaves no room for one more step, at this level or above. */
   exhausted(now = Date.now()): LimitHit | undefined {
-    for (const which of ['steps', 'tokens', 'cost', 'time'] as const) {
-      const hit = this.#reached(which, now);
-      if (hit) return hit;
-    }
-    return undefined;
+    return this.#reached('steps', now) ?? this.usedUp(now);
+  }
+
+  /** The first limit of those that a level shares with its children, when nothing is left of it. */
+  usedUp(now = Date.now()): LimitHit | undefined {
+    return this.#reached('tokens', now) ?? this.#reached('cost', now) ?? this.#reached('time', now);
   }
 
   /** The ceiling of depth or of spawns, when one more child of this level would pass it. */

@@ -31,7 +31,9 @@ export async function loop(turn: Turn, reply?: ModelReply): Promise<TurnEnd> {
 export async function endAtLimit(turn: Turn, hit: LimitHit): Promise<TurnEnd> {
   await turn.closeCalls(new LimitReached(hit).message);
   await turn.stopChildren(limitReason(hit));
-  const answer = await turn.sumUp(hit);
+  // A child that waited until others had spent everything has nothing that a call could sum up.
+  const isUntouched = turn.thread.turn?.steps === 0 && hit.which !== 'time';
+  const answer = isUntouched ? '' : await turn.sumUp(hit);
   return turn.shaped({ status: 'limit', answer, reason: limitReason(hit), limit: hit });
 }
 

@@ -1,4 +1,4 @@
-import { LimitReached } from '../core/budget.ts';
+import { type LimitHit, LimitReached, limitText } from '../core/budget.ts';
 import { prompt } from '../core/prompts.ts';
 import type { LiveSession } from './live.ts';
 import type { Slot, Slots } from './slots.ts';
@@ -21,16 +21,13 @@ export class Admission {
     this.#slots = slots;
   }
 
-  /** @throws LimitReached when a child would be too deep, or one too many of the root turn. */
-  check(parent: LiveSession): void {
-    const hit = parent.budget.childRefused();
-    if (!hit) return;
-    const { which, limit, setBy } = hit;
-    const text =
-      which === 'depth'
-        ? prompt('depth-limit', { limit: parent.session.info.depth, setBy })
-        : prompt('spawn-limit', { limit, setBy });
-    throw new LimitReached(hit, text);
+  /**
+   * `isCut` is a child that was let in before a crash: it may still sum up.
+   * @throws LimitReached when a child would be too deep, one too many of the root turn, or have nothing to spend.
+   */
+  check(parent: LiveSession, isCut: boolean): void {
+    const hit = parent.budget.childRefused() ?? (isCut ? undefined : parent.budget.usedUp());
+    if (hit) throw new LimitReached(hit, refusal(hit, parent));
   }
 
   /** Charges a child to its parent and the levels above, before it starts. */
@@ -38,12 +35,21 @@ export class Admission {
     parent.budget.charge({ spawns: 1 });
   }
 
-  /** Charges a child that its parent waits for, lends the parent's slot and waits for a free one. */
-  async enter(parent: LiveSession, signal: AbortSignal): Promise<Admitted> {
+  /**
+   * Charges a child that its parent waits for, lends the parent's slot and waits for a free one.
+   * @throws LimitReached when those before it have left nothing to spend.
+   */
+  async enter(parent: LiveSession, signal: AbortSignal, isCut: boolean): Promise<Admitted> {
     this.charge(parent);
     parent.slot?.lend();
     try {
       const slot = await this.#slots.acquire(signal);
+      const hit = isCut ? undefined : parent.budget.usedUp();
+      if (hit) {
+        slot.release();
+        parent.budget.charge({ spawns: -1 });
+        throw new LimitReached(hit, refusal(hit, parent));
+      }
       const leave = async () => {
         slot.release();
         await reclaim(parent);
@@ -69,6 +75,14 @@ export class Admission {
       await reclaim(parent);
     }
   }
+}
+
+/** Why a child is not let in, in words for a model. */
+function refusal(hit: LimitHit, { session }: LiveSession): string {
+  const { which, limit, setBy } = hit;
+  if (which === 'depth') return prompt('depth-limit', { limit: session.info.depth, setBy });
+  if (which === 'spawns') return prompt('spawn-limit', { limit, setBy });
+  return prompt('spent-limit', { which, limit: limitText(hit), setBy });
 }
 
 async function reclaim({ slot }: LiveSession): Promise<void> {

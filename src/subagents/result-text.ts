@@ -44,7 +44,8 @@ export function resultText({ reference, skill, turn, note = '', changes = '' }: 
     steps: turn.steps,
     tokens: totalTokens(turn.usage.total),
   });
-  const why = turn.status === 'completed' || turn.status === 'limit' ? '' : (turn.reason ?? '');
+  const saysAll = turn.status === 'completed' || (turn.status === 'limit' && turn.answer !== '');
+  const why = saysAll ? '' : (turn.reason ?? '');
   return [header, why && prompt('subagent-why', { why }), note, turn.answer, changes]
     .filter((part) => part !== '')
     .join('\n\n');

@@ -52,7 +52,7 @@ export class SubagentRunner {
     const planned = await this.#sessions.plan(request);
     if ('ended' in planned) return this.#endedBefore(parent, planned.ended);
     const { make, cut } = planned.start;
-    admission.check(parent);
+    admission.check(parent, cut !== undefined);
     admission.charge(parent);
     const budget = budgetOf(parent, limitsOf(skill, childSteps), cut);
     try {
@@ -141,9 +141,9 @@ export class SubagentRunner {
   /** The one way in for children that the parent waits for. */
   async #enter({ parent, skill, signal }: ChildRequest, { make, cut }: ChildStart): Promise<ChildResult> {
     const { admission, live, childSteps } = this.#options;
-    admission.check(parent);
+    admission.check(parent, cut !== undefined);
     const budget = budgetOf(parent, limitsOf(skill, childSteps), cut);
-    const admitted = await admission.enter(parent, signal);
+    const admitted = await admission.enter(parent, signal, cut !== undefined);
     try {
       const { session, input } = await make(budget);
       live.set(session.id, { session, budget, slot: admitted.slot });

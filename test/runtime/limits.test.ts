@@ -247,6 +247,52 @@ describe('near the end of a token budget', () => {
   });
 });
 
+describe('what is spent lets no more children in', () => {
+  const starts = (input: Record<string, unknown>, count = 1) =>
+    Array.from({ length: count }, () => call('run_skill', { name: 'dig', arguments: 'x', ...input }));
+
+  /** What became of the root's calls when a first step, or the first of its children, spends everything. */
+  async function spend(calls: ReturnType<typeof starts>, first: number) {
+    const shop = workshop();
+    shop.skill('dig', { runAs: 'subagent' }, 'Dig.');
+    let asked = 0;
+    const runtime = await open(shop, { limits: { tokens: 100 }, maxConcurrent: 1 }, (request) => {
+      if (request.toolChoice === 'none' && !request.skill) return 'summed up';
+      if (!request.skill) return { calls, usage: { input: first, output: 0 } };
+      asked++;
+      return { text: 'dug', usage: { input: 100, output: 0 } };
+    });
+    const session = await runtime.session();
+    const { status, subagents } = await session.send('go').result;
+    const events = await runtime.store.read(session.id);
+    await runtime.close();
+    const results = events.flatMap((event) => (event.type === 'tool.result' ? [event] : []));
+    return { status, asked, children: subagents.length, results };
+  }
+
+  test.each([
+    ['one after the other', starts({}, 10)],
+    ['of a list', starts({ items: ['a', 'b', 'c'] })],
+    ['beside the turn', starts({ background: true }, 10)],
+  ])('children %s, when the step that asks for them has spent it', async (_, calls) => {
+    const { status, asked, children, results } = await spend(calls, 100);
+    expect({ status, asked, children }).toEqual({ status: 'limit', asked: 0, children: 0 });
+    for (const { content, isError, limit } of results) {
+      expect({ isError, limit }).toMatchObject({ isError: true, limit: { which: 'tokens', limit: 100 } });
+      expect(content).toContain('tokens limit of 100');
+    }
+  });
+
+  test.each([
+    ['one after the other', starts({}, 10)],
+    ['of a list', starts({ items: ['a', 'b', 'c'] })],
+    ['beside the turn', starts({ background: true }, 10)],
+  ])('children %s, when one before them has spent it while they waited', async (_, calls) => {
+    const { status, asked } = await spend(calls, 0);
+    expect({ status, asked }).toEqual({ status: 'limit', asked: 1 });
+  });
+});
+
 test('children beyond the number that may run wait for their turn', async () => {
   const shop = workshop();
   shop.skill('dig', { runAs: 'subagent' }, 'Dig.');
