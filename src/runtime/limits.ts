@@ -2,6 +2,8 @@ import type { LoadedConfig } from '../config/cascade.ts';
 import type { AgentConfig } from '../config/config.ts';
 import { describePlace } from '../config/problems.ts';
 import type { LimitName, Limits, SetBy } from '../core/budget.ts';
+import type { EventOf } from '../core/events.ts';
+import { limitsOfStarted } from '../subagents/child-budget.ts';
 import type { RuntimeOptions } from './options.ts';
 
 /** The limits of root turns, each with who set it. */
@@ -49,6 +51,22 @@ export function withOwn({ limits, setBy }: RootLimits, own: Limits): RootLimits 
     both.setBy[name] = caller(undefined, name);
   }
   return both;
+}
+
+/** Whoever goes on with a child by itself: what its skill allows it is never more than that. */
+export function withinStarted({ limits, setBy }: RootLimits, started: EventOf<'session.started'>): RootLimits {
+  const within: RootLimits = { limits: { ...limits }, setBy: { ...setBy } };
+  const own = limitsOfStarted({ started });
+  for (const name of NAMES) {
+    const value = own.limits[name];
+    if (value === undefined) continue;
+    // Levels are counted from the root, of which a child is some way down already.
+    const limit = name === 'depth' ? value + started.depth : value;
+    if (limit >= (limits[name] ?? Number.POSITIVE_INFINITY)) continue;
+    within.limits[name] = limit;
+    within.setBy[name] = own.setBy[name] ?? within.setBy[name];
+  }
+  return within;
 }
 
 const caller = (setBy: SetBy | undefined, name: LimitName): string =>

@@ -8,7 +8,7 @@ import { renderInline } from '../skills/render.ts';
 import { spentIn } from '../subagents/child-budget.ts';
 import type { RunSkillInput } from '../tools/skill-service.ts';
 import { type Compacted, type CompactOptions, compactNow } from './compact-now.ts';
-import { withOwn } from './limits.ts';
+import { withinStarted, withOwn } from './limits.ts';
 import type { SendOptions } from './options.ts';
 import { RunReport, type RunResult } from './run-report.ts';
 import type { Wiring } from './runtime.ts';
@@ -132,11 +132,12 @@ export class SessionHandle {
     }
   }
 
-  /** Limits of the call, else of the runtime; spent is what a cut turn used. */
+  /** Limits of the call, else of the runtime, and those that a child was started with; spent is what a cut turn used. */
   #budget(own: Limits): Budget {
-    const { limits, setBy } = withOwn(this.#wiring.limits, own);
-    const { turn } = this.#session.thread;
-    return new Budget(limits, { setBy, above: this.#session.info.depth, spent: turn && spentIn(turn) });
+    const session = this.#session;
+    const { thread, info } = session;
+    const { limits, setBy } = withinStarted(withOwn(this.#wiring.limits, own), session.started);
+    return new Budget(limits, { setBy, above: info.depth, spent: thread.turn && spentIn(thread.turn) });
   }
 
   async #required(): Promise<{ names: string[]; loaded: string[] }> {

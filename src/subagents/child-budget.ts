@@ -31,10 +31,10 @@ export function limitsOf(
 /** The limits that a child was started with, for one whose skill may be another one by now. */
 export function limitsOfStarted(
   { started }: Pick<Thread, 'started'>,
-  steps: { limit: number; setBy: string },
+  steps?: { limit: number; setBy: string },
 ): ReturnType<typeof limitsOf> {
-  const limits: Limits = { steps: steps.limit };
-  const setBy: Partial<Record<LimitName, string>> = { steps: steps.setBy };
+  const limits: Limits = steps ? { steps: steps.limit } : {};
+  const setBy: Partial<Record<LimitName, string>> = steps ? { steps: steps.setBy } : {};
   for (const [name, , key] of KEYS) {
     const limit = started?.budget[name];
     if (limit === undefined) continue;

@@ -247,6 +247,34 @@ describe('near the end of a token budget', () => {
   });
 });
 
+test.each([
+  [{}, { which: 'steps', limit: 2, setBy: 'max-steps of the skill dig' }],
+  [{ steps: 4 }, { which: 'steps', limit: 2, setBy: 'max-steps of the skill dig' }],
+  [{ steps: 1 }, { which: 'steps', limit: 1, setBy: 'the caller' }],
+])('a child that is resumed by itself keeps the limits of its skill, also with %o', async (limits, limit) => {
+  const shop = workshop();
+  shop.skill('dig', { runAs: 'subagent', 'max-steps': 2 }, 'Dig.');
+  const runtime = await open(shop);
+  const { ref } = await runtime.skill('dig').run('x');
+  const result = await (await runtime.session({ resume: ref })).send('more', { limits }).result;
+  expect(result).toMatchObject({ status: 'limit', steps: limit.limit + 1, limit });
+  await runtime.close();
+});
+
+test('a child that is resumed by itself has as many levels below it as its skill allows', async () => {
+  const shop = workshop();
+  shop.skill('starter', { runAs: 'subagent', 'max-depth': 1 }, 'Start.');
+  shop.skill('dig', { runAs: 'subagent' }, 'Dig.');
+  const runtime = await open(shop, {}, (request) => {
+    if (request.messages.at(-1)?.role === 'tool') return 'done';
+    return { calls: [call('run_skill', { name: 'dig', arguments: 'x' })] };
+  });
+  const { ref } = await runtime.skill('starter').run('x');
+  const { subagents } = await (await runtime.session({ resume: ref })).send('more').result;
+  expect(subagents.map(({ depth }) => depth)).toEqual([1]);
+  await runtime.close();
+});
+
 describe('what is spent lets no more children in', () => {
   const starts = (input: Record<string, unknown>, count = 1) =>
     Array.from({ length: count }, () => call('run_skill', { name: 'dig', arguments: 'x', ...input }));
