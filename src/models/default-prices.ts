@@ -17,13 +17,13 @@ const price = (input: number, cacheRead: number, output: number, cacheWrite?: nu
  * List prices in US dollars a million tokens, by the host of the vendor's own API, as of 2026-11-30. Not
  * here, because one figure would be wrong: models whose price depends on the length of the prompt
  * (gpt-5.4 and newer, claude-haiku-5-5) or on the hour (DeepSeek), and models whose price was not to be
- * confirmed. Batch, priority and regional prices differ, too: `prices` of the provider says so.
+ * confirmed on the vendor's own page (claude-opus-5-5, claude-sonnet-5-5). Batch, priority and regional
+ * prices differ, too: `prices` of the provider says so.
  */
 const PRICES: Readonly<Record<string, readonly Row[]>> = {
   // https://platform.claude.com/docs/en/about-claude/pricing; writes are those of the five-minute cache, which we use.
   'api.anthropic.com': [
     { models: ['claude-fable-5'], price: price(10, 1, 50, 12.5) },
-    { models: ['claude-opus-5-5'], price: price(4, 0.2, 20, 5) },
     {
       models: [
         'claude-opus-5',
@@ -36,7 +36,6 @@ const PRICES: Readonly<Record<string, readonly Row[]>> = {
       price: price(5, 0.5, 25, 6.25),
     },
     { models: ['claude-opus-4-1', 'claude-opus-4-1-20250805'], price: price(15, 1.5, 75, 18.75) },
-    { models: ['claude-sonnet-5-5'], price: price(2, 0.1, 10, 2.5) },
     { models: ['claude-sonnet-5'], price: price(2, 0.2, 10, 2.5) },
     {
       models: ['claude-sonnet-4-6', 'claude-sonnet-4-5', 'claude-sonnet-4-5-20250929'],

@@ -3,10 +3,8 @@ import type { Message, ToolCall, ToolMessage } from '../core/messages.ts';
 import { addUsage, noUsage, type Usage } from '../core/usage.ts';
 import { compactedMessages } from './compacted.ts';
 import { ContextSize, resultSize, sizeOf } from './context-size.ts';
-import { type LoadedSkill, LoadedSkills } from './loaded-skills.ts';
+import { LoadedSkills } from './loaded-skills.ts';
 import { shared } from './shared.ts';
-
-export type { LoadedSkill };
 
 /** A message that began a turn. */
 export interface RequestMessage {

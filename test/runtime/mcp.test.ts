@@ -64,7 +64,7 @@ test('.mcp.json is read; what cannot be used in it is a note', async () => {
     '.mcp.json',
     JSON.stringify({
       mcpServers: {
-        calc: { command: process.execPath, args: [SERVER], env: { DOCS_TOKEN: '${TOKEN:-none}' } },
+        calc: { command: process.execPath, args: [SERVER], env: { DOCS_TOKEN: ['$', '{TOKEN:-none}'].join('') } },
         odd: { type: 'sse', url: 'http://127.0.0.1:1/' },
       },
     }),
