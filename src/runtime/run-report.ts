@@ -119,9 +119,11 @@ export class RunReport {
     };
   }
 
-  /** Takes in a session whose parent belongs to the run. */
+  /** Takes in a session whose parent belongs to the run; after a crash that one may have logged nothing here yet. */
   #join(started: EventOf<'session.started'> | undefined): Tally | undefined {
-    if (!started?.parent || !this.#tallies.has(started.parent.session)) return undefined;
+    if (!started?.parent) return undefined;
+    const { session: above } = started.parent;
+    if (!this.#tallies.has(above) && !this.#join(this.#identify(above))) return undefined;
     const { session, parent, depth, skill } = started;
     const tally = { ...emptyTally(), isFork: started.forkedFrom !== undefined };
     this.#children.set(session, { parent: parent.session, depth: depth - this.#depth, skill: skill?.name ?? '' });

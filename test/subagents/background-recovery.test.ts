@@ -176,6 +176,29 @@ describe('a turn that was cut', () => {
     checkLogs(await logsOf(store));
   });
 
+  it('is reported with all that it took, also by children whose parents had nothing to say yet', async () => {
+    const shop = workshop();
+    const { store, session } = await cutTree(shop);
+    const stepsIn = async () =>
+      [...(await logsOf(store)).values()].flat().filter(({ type }) => type === 'assistant.message').length;
+    const before = await stepsIn();
+    const { runtime } = await shop.open(
+      (request) => {
+        const text = request.skill === 'dig' ? 'whole hole' : arrivedIn(request).length === 0 ? 'not yet' : 'over';
+        return { text, usage: { input: 10, output: 0 } };
+      },
+      { store, tools: [tick] },
+    );
+    const { subagents, steps, usage } = await (await runtime.session({ resume: session })).resume().result;
+    expect(subagents.map(({ skill, depth, status }) => ({ skill, depth, status }))).toEqual([
+      { skill: 'lead', depth: 1, status: 'completed' },
+      { skill: 'dig', depth: 2, status: 'completed' },
+    ]);
+    const taken = (await stepsIn()) - before;
+    expect(subagents.reduce((sum, child) => sum + child.steps, steps)).toBe(taken);
+    expect(usage.total.input).toBe(10 * taken);
+  });
+
   it('is not the business of a copy, which is told so', async () => {
     const shop = workshop();
     const { store, session, lead } = await cutTree(shop);
