@@ -97,6 +97,7 @@ const CAPS: Readonly<Record<string, number>> = {
   'search-not-regex': 70,
   'shadows-line': 70,
   'skill-ambiguous': 100,
+  'skill-gone': 90,
   'skill-disabled': 60,
   'skill-unknown': 80,
   'skill-unknown-search': 50,

@@ -14,6 +14,7 @@ import type { Skill, SkillBody } from '../skills/types.ts';
 import type { Tool } from '../tools/define-tool.ts';
 import { type EndedChild, isFrom, readChild } from './child-log.ts';
 import { planChild } from './child-plan.ts';
+import { isGone } from './gone-skill.ts';
 import { withInputs } from './inputs.ts';
 import type { Isolation } from './isolation.ts';
 import type { LiveSession } from './live.ts';
@@ -137,7 +138,9 @@ export class ChildSessions {
   async #changes(session: Session, request: ChildRequest): Promise<string[]> {
     const { skill, model } = session.started;
     const notes: string[] = [];
-    if (skill?.hash !== request.body.hash) notes.push(prompt('body-changed', { skill: skill?.name ?? '' }));
+    if (skill?.hash !== request.body.hash) {
+      notes.push(prompt(isGone(request.skill) ? 'skill-gone' : 'body-changed', { skill: skill?.name ?? '' }));
+    }
     const missing = session.missingTools();
     if (missing.length > 0) notes.push(prompt('tools-gone', { names: missing.join(', ') }));
     const now = await this.#withModel(session, request);

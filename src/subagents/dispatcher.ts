@@ -23,6 +23,7 @@ import type {
 } from '../tools/skill-service.ts';
 import type { BackgroundTools } from './background-tools.ts';
 import { appliedText } from './changes-text.ts';
+import { GONE, goneSkill, isGone } from './gone-skill.ts';
 import type { Isolation } from './isolation.ts';
 import { checkItems, runItems } from './items.ts';
 import { listChildren } from './list-children.ts';
@@ -63,6 +64,8 @@ export class Dispatcher implements SkillService {
   run(input: RunSkillInput, context: ToolContext): Promise<ToolOutcome> {
     return answering(async () => {
       const caller = this.#caller(context);
+      const gone = input.continue_from ? await this.#goneSkill(input.name, input.continue_from, caller) : undefined;
+      if (gone) return this.#runChild(gone, input, caller, context);
       const skill = await this.#find(input.name, caller);
       const isHost = caller.session.thread.hostCall;
       if (skill.disableModelInvocation && !isHost) throw refused('model-invocation-off', { name: skill.name });
@@ -158,6 +161,16 @@ export class Dispatcher implements SkillService {
     }
   }
 
+  /** The skill of a child that outlived it: a thread is gone on with by its own instructions. */
+  async #goneSkill(name: string, reference: string, { session }: LiveSession): Promise<Skill | undefined> {
+    const library = await this.#options.library(session.info.cwd);
+    const wanted = cleanName(name);
+    if (library.find(name).status !== 'unknown' || library.find(wanted).status !== 'unknown') return undefined;
+    const { thread, isAncestral } = await findReference(this.#options.store, reference, session.info.root);
+    // One of a tree that this one was copied from would be started anew, for which a body is needed.
+    return !isAncestral && thread.started?.skill?.name === wanted ? goneSkill(thread.started) : undefined;
+  }
+
   async #runInline(skill: Skill, input: RunSkillInput, { session }: LiveSession): Promise<ToolOutcome> {
     if (input.continue_from || input.fork_from || input.inputs_from?.length) {
       throw refused('inline-no-thread', { name: skill.name });
@@ -175,7 +188,7 @@ export class Dispatcher implements SkillService {
     if (continueFrom && forkFrom) throw refused('continue-or-fork', { name: skill.name });
     const task = input.arguments?.trim() ?? '';
     if (task === '') throw refused('no-task', { name: skill.name }, takes(skill));
-    const body = await (await this.#options.library(parent.session.info.cwd)).load(skill);
+    const body = isGone(skill) ? GONE : await (await this.#options.library(parent.session.info.cwd)).load(skill);
     const { call, signal, recovering } = context;
     const request = { parent, call, skill, body, task, continueFrom, forkFrom, inputsFrom, signal, recovering };
     const note = continueFrom ? undefined : await this.#unknownPreloads(skill, context);
@@ -188,7 +201,7 @@ export class Dispatcher implements SkillService {
       content: resultText({ ...result, note }),
       isError: result.turn.status !== 'completed' && result.turn.status !== 'limit',
       child: result.reference,
-      events: [usageEvent(call, result), loadedEvent(skill, body.hash)],
+      events: [usageEvent(call, result), ...loadedEvents(skill, body.hash)],
     };
   }
 
@@ -232,7 +245,7 @@ export class Dispatcher implements SkillService {
       child,
       events: [
         { type: 'subagent.started', call, child, skill: skill.name, background: true },
-        loadedEvent(skill, body.hash),
+        ...loadedEvents(skill, body.hash),
       ],
     };
   }
@@ -253,6 +266,8 @@ const loadedEvent = (skill: Skill, hash: string): EventOf<'skill.loaded'> => ({
   hash,
   via: 'run_skill',
 });
+
+const loadedEvents = (skill: Skill, hash: string) => (isGone(skill) ? [] : [loadedEvent(skill, hash)]);
 
 /** What its author says it takes. */
 function takes({ argumentHint, argumentNames }: Skill): string | undefined {

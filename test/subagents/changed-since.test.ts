@@ -1,3 +1,5 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { ReasonixError } from '../../src/core/errors.ts';
@@ -93,4 +95,22 @@ test('a body that was edited, a tool and a model that are gone are said together
   const { answer } = await (await second.runtime.session({ resume: session.id })).send('again').result;
   expect(answer.match(/was edited since/g)).toHaveLength(1);
   expect(answer.match(/no longer available: clock/g)).toHaveLength(1);
+});
+
+test('a child whose skill was deleted is told, and goes on by what it has', async () => {
+  const shop = workshop();
+  shop.skill('helper', { ...helper, 'max-steps': 7, 'read-only': true }, 'Help.');
+  const first = await shop.open(parentAndChild);
+  const session = await first.runtime.session();
+  const ref = (await session.send('start').result).subagents[0]?.ref ?? '';
+  await first.runtime.close();
+  rmSync(join(shop.cwd, '.reasonix/skills/helper'), { recursive: true });
+  const second = await shop.open(parentAndChild);
+  const { subagents } = await (await second.runtime.session({ resume: session.id })).send('again').result;
+  expect(subagents).toMatchObject([{ ref, status: 'completed' }]);
+  const said = second.model.requests.flatMap(({ skill, messages }) => (skill === 'helper' ? [messages.at(-1)] : []));
+  expect(said).toMatchObject([{ content: expect.stringContaining('"helper" no longer exists') }]);
+  const other = await (await second.runtime.session()).send('start').result;
+  expect(other.answer).toContain('There is no skill "helper"');
+  await second.runtime.close();
 });
