@@ -91,6 +91,14 @@ export const sessionRemoveFlags = {
   ...jsonFlag,
   ...settingsFlags,
 } as const;
+export const sessionGcFlags = {
+  'older-than': { type: 'duration', value: 'DURATION', doc: 'untouched for this long, such as 30d (default 90d)' },
+  interrupted: { type: 'boolean', doc: 'those whose last turn was cut, too: they could still be finished' },
+  'dry-run': { type: 'boolean', doc: 'say what would be removed' },
+  yes: { type: 'boolean', short: 'y', doc: 'do not ask' },
+  ...jsonFlag,
+  ...settingsFlags,
+} as const;
 export const configSetFlags = {
   scope: { type: 'string', choices: ['project', 'user'], doc: 'whose file to write (default project)' },
   ...jsonFlag,

@@ -7,6 +7,7 @@ import {
   readFlags,
   sessionApplyFlags,
   sessionExportFlags,
+  sessionGcFlags,
   sessionListFlags,
   sessionRemoveFlags,
   sessionShowFlags,
@@ -270,6 +271,14 @@ export const COMMANDS: readonly Command[] = [
     flags: sessionRemoveFlags,
     examples: ['session rm s_01k8 --yes'],
     load: async () => (await import('./commands/session-rm.ts')).sessionRemove,
+  }),
+  command({
+    name: 'session gc',
+    summary: 'Remove sessions that nobody has touched for long, with all their sub-agents.',
+    args: [],
+    flags: sessionGcFlags,
+    examples: ['session gc --dry-run', 'session gc --older-than 30d --yes'],
+    load: async () => (await import('./commands/session-gc.ts')).sessionGc,
   }),
   command({
     name: 'config get',

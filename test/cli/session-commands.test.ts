@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from '@photostructure/sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { built, Workplace } from './workplace.ts';
 
@@ -159,6 +160,49 @@ describe('session rm', () => {
     expect(removed.at(-1)).toBe(doomed);
     const { sessions } = await place.json<{ sessions: { session: string }[] }>(['session', 'list', '--all', '--json']);
     expect(sessions.map((each) => each.session).sort()).toEqual([session, child].sort());
+  });
+});
+
+describe('session gc', () => {
+  /** Makes a session and its children look as if nobody had written to them for years. */
+  function age(root: string, status?: string): void {
+    const db = new DatabaseSync(join(place.reasonixHome, 'sessions.db'));
+    db.prepare(
+      "update sessions set updated_at = '2020-01-01T00:00:00.000Z', status = coalesce(?, status) where root = ?",
+    ).run(status ?? null, root);
+    db.close();
+  }
+  const start = async (task: string) =>
+    (await place.json<{ session: string }>(['run', task, '--output', 'json'])).session;
+  const all = async () => {
+    const { sessions } = await place.json<{ sessions: { session: string }[] }>(['session', 'list', '--all', '--json']);
+    return sessions.map((each) => each.session);
+  };
+
+  test('removes whole trees that are old and done, and says before what it would', async () => {
+    const [old, cut, fresh] = [await start('old task'), await start('cut task'), await start('fresh task')];
+    age(old);
+    age(cut, 'open');
+    const { would_remove: planned } = await place.json<{ would_remove: string[] }>([
+      'session',
+      'gc',
+      '--dry-run',
+      '--json',
+    ]);
+    expect(planned).toHaveLength(2);
+    expect(planned[0]).toBe(old);
+    expect(await all()).toEqual(expect.arrayContaining(planned));
+
+    const asked = await place.run(['session', 'gc']);
+    expect(asked).toMatchObject({ code: 2, stderr: expect.stringContaining('--yes') });
+    expect((await place.run(['session', 'gc', '--yes'])).stdout).toBe('removed 2 sessions in 1 tree\n');
+    const left = await all();
+    expect(left).not.toContain(old);
+    expect(left).toEqual(expect.arrayContaining([cut, fresh]));
+
+    const { removed } = await place.json<{ removed: string[] }>(['session', 'gc', '--interrupted', '--yes', '--json']);
+    expect(removed).toContain(cut);
+    await place.run(['session', 'rm', fresh, '--yes']);
   });
 });
 
