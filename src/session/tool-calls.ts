@@ -99,7 +99,8 @@ export class ToolCalls {
       progress: (text) => host.observe({ kind: 'progress', session, call: call.id, text }),
     };
     try {
-      signal.throwIfAborted();
+      // A child of before a crash is reached all the same: it has an end to write down.
+      if (!(recovering && this.#session.thread.startedCalls.has(call.id))) signal.throwIfAborted();
       return await this.#chain({ turn: this.#turn, call, tool, input, context });
     } catch (error) {
       if (this.#session.fatal) throw error;

@@ -69,7 +69,10 @@ export class Turn implements TurnView {
   /** The last call after a limit: the tools stay in the prompt, calling them is forbidden. */
   async sumUp(hit: LimitHit): Promise<string> {
     const before = this.thread.turn?.lastText ?? '';
-    if (!this.thread.turn?.limit) {
+    if (this.thread.turn?.limit) {
+      // It was logged before the turn was cut, and is not asked for twice.
+      if (this.thread.messages.at(-1)?.role === 'assistant') return before;
+    } else {
       const content = prompt('limit-reached', { which: hit.which, limit: limitText(hit) });
       await this.append([{ type: 'user.message', origin: 'notice', content, limit: hit }]);
     }

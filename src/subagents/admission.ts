@@ -5,7 +5,8 @@ import type { Slot, Slots } from './slots.ts';
 
 /** A child that may run: its place, and the parent's slot lent for as long as it does. */
 export interface Admitted {
-  slot: Slot;
+  /** Absent for one that is to end at once. */
+  slot: Slot | undefined;
   /** Gives the place back and waits until the parent may go on. */
   leave(): Promise<void>;
 }
@@ -57,6 +58,8 @@ export class Admission {
       return { slot, leave };
     } catch (error) {
       await reclaim(parent);
+      // Told to end before it went on, it only writes that down.
+      if (isCut && signal.aborted) return { slot: undefined, leave: async () => {} };
       throw error;
     }
   }

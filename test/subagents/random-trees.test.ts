@@ -26,6 +26,8 @@ interface Node {
   children: Node[];
   /** All children in one step, or one after the other. */
   sideBySide: boolean;
+  /** They run beside the turn, and are heard of in messages. */
+  inBackground: boolean;
   end: 'answer' | 'fail' | 'empty';
   /** Of its skill; a root has those of the turn. */
   steps?: number | undefined;
@@ -54,11 +56,12 @@ const { tree } = fc.letrec<{ tree: Node }>((tie) => ({
   tree: fc.record({
     reads: fc.nat(2),
     children: fc.oneof(
-      { maxDepth: 3, depthSize: 'medium' },
-      fc.constant<Node[]>([]),
-      fc.array(tie('tree'), { minLength: 1, maxLength: 3 }),
+      { maxDepth: 3 },
+      { weight: 1, arbitrary: fc.constant<Node[]>([]) },
+      { weight: 2, arbitrary: fc.array(tie('tree'), { minLength: 1, maxLength: 3 }) },
     ),
     sideBySide: fc.boolean(),
+    inBackground: fc.boolean(),
     end: fc.oneof({ weight: 6, arbitrary: fc.constant('answer' as const) }, fc.constantFrom('fail', 'empty')),
     steps: seldom(fc.integer({ min: 1, max: 4 })),
     tokens: seldom(fc.integer({ min: 5, max: 120 })),
@@ -144,7 +147,7 @@ const scriptOf =
     if (request.toolChoice === 'none') return { text: `${skillAt(path)} sums up`, usage };
     const spawn = (index: number) => ({
       name: 'run_skill',
-      arguments: { name: skillAt([...path, index]), arguments: 'Go.' },
+      arguments: { name: skillAt([...path, index]), arguments: 'Go.', background: node.inBackground },
     });
     const all = node.children.map((_, index) => spawn(index));
     const steps = [
@@ -154,13 +157,18 @@ const scriptOf =
     const calls = steps[request.messages.filter(({ role }) => role === 'assistant').length];
     if (calls) return { calls, usage };
     if (node.end === 'fail') throw new ReasonixError('provider', 'broken', { details: { retryable: false } });
-    return { text: node.end === 'empty' ? '' : answerOf(path, childParts(request)), usage };
+    return { text: node.end === 'empty' ? '' : answerOf(path, childParts(request, path, node)), usage };
   };
 
-const childParts = ({ messages }: ModelRequest): string[] =>
-  messages.flatMap((message) =>
-    message.role === 'tool' && message.name === 'run_skill' ? [seen(message.content)] : [],
-  );
+/** What it has heard of its children, in their order: in results, or in messages beside them. */
+const childParts = ({ messages }: ModelRequest, path: readonly number[], { children }: Node): string[] => {
+  const texts = messages.flatMap((message) => (message.role === 'assistant' ? [] : [message.content]));
+  const heard = texts.filter((text) => !text.includes('\nStatus: running\n'));
+  return children.flatMap((_, index) => {
+    const text = heard.find((one) => one.includes(`\nSkill: ${skillAt([...path, index])} ·`));
+    return text === undefined ? [] : [seen(text)];
+  });
+};
 
 /** Runs a plan to its end, in as many lives as it takes. */
 async function grow(given: Plan): Promise<{ logs: Logs; store: SessionStore; cancelled: boolean }> {
@@ -276,7 +284,8 @@ function untruths(thread: Thread, logs: Logs, threads: ReadonlyMap<string, Threa
   if (end?.status === 'completed' && end.answer === '') wrong.push(`${thread.session} completed with nothing`);
   if ((end?.status === 'limit') !== (end?.limit !== undefined)) wrong.push(`${thread.session}: which limit?`);
   for (const event of logs.get(thread.session) ?? []) {
-    if (event.type !== 'tool.result' || event.child === undefined) continue;
+    const tells = event.type === 'tool.result' || event.type === 'user.message';
+    if (!tells || event.child === undefined || event.content.includes('\nStatus: running\n')) continue;
     const child = threads.get(event.child)?.lastTurn;
     if (!child || seen(event.content).split(' ')[0] !== statusText(child)) {
       wrong.push(`${event.child} is ${child?.status}, and its parent was told ${seen(event.content)}`);
@@ -311,4 +320,18 @@ it('random trees that nothing stops come to the answer that they would have with
     }),
     { numRuns: Number(process.env.TREES ?? 30) },
   );
+});
+
+const leaf: Node = { reads: 1, children: [], sideBySide: false, inBackground: false, end: 'answer' };
+const chain: Node = { ...leaf, reads: 0, children: [{ ...leaf, reads: 0, children: [leaf] }] };
+
+it.each<[string, Partial<Plan>]>([
+  ['that meets a limit sums up once', { root: { ...leaf, children: [{ ...leaf, steps: 1 }] }, limits: { steps: 2 } }],
+  ['that is cancelled leaves no child open', { root: chain, cancelAt: 3 }],
+])('a tree %s, at whatever point it dies', { timeout: 120_000 }, async (_, part) => {
+  const given: Plan = { root: leaf, limits: {}, concurrency: 2, deaths: [], ...part };
+  for (let point = 1; point <= 70; point++) {
+    const one = { ...given, deaths: [point] };
+    expect({ point, wrong: await treeViolations(one, await grow(one)) }).toEqual({ point, wrong: [] });
+  }
 });
