@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { HookSettings } from '../core/hook-settings.ts';
 import type { McpServerSettings } from '../tools/mcp/settings.ts';
+import { assemble } from './assemble.ts';
 import type { LoadedConfig } from './cascade.ts';
-import { projectFolders } from './places.ts';
-import { describePlace } from './problems.ts';
+import { type Folders, projectFolders } from './places.ts';
+import { describePlace, type Place } from './problems.ts';
 
 /** Something that a project's own files would have this machine run. */
 export interface ProjectCommand {
@@ -40,7 +41,36 @@ export function trustedCommands(loaded: LoadedConfig, trustAll = false): Trusted
       commands.push({ kind, name: entry.name, text: textOf(entry), place, isTrusted });
       return isTrusted;
     });
-  return { mcp: allowed('mcp', loaded.config.mcp), hooks: allowed('hooks', loaded.config.hooks), commands };
+  const mcp = allowed('mcp', loaded.config.mcp);
+  const hooks = allowed('hooks', loaded.config.hooks);
+  const refused = commands.filter(({ isTrusted }) => !isTrusted);
+  if (refused.length === 0) return { mcp, hooks, commands };
+  const own = withoutProject(loaded, refused);
+  return { mcp: [...mcp, ...own.mcp], hooks: [...hooks, ...own.hooks], commands };
+}
+
+/**
+ * What the user's own files say of entries that a project would change: a cloned repository must not
+ * switch off a hook of its user by naming one like it.
+ */
+function withoutProject(
+  { layers, folders }: LoadedConfig,
+  refused: readonly ProjectCommand[],
+): Omit<Trusted, 'commands'> {
+  const isRefused = (kind: string, name: string) => refused.some((each) => each.kind === kind && each.name === name);
+  const own = layers
+    .filter((layer) => !isForeign(layer, folders))
+    .map((layer) => ({
+      ...layer,
+      values: new Map([...layer.values].filter(([, { key }]) => isRefused(key[0] ?? '', key[1] ?? ''))),
+    }));
+  const { mcp, hooks } = assemble(own).config;
+  return {
+    mcp: mcp.filter(({ name, command, url }) => isRefused('mcp', name) && (command ?? url) !== undefined),
+    hooks: hooks.filter(
+      ({ name, command, on }) => isRefused('hooks', name) && command !== undefined && on !== undefined,
+    ),
+  };
 }
 
 /** Allows everything that the project asks for now, and nothing that it asked for before. */
@@ -84,10 +114,16 @@ function projectPlace({ sources, folders }: LoadedConfig, kind: string, name: st
   for (const [key, source] of sources) {
     if (!key.startsWith(`${kind}.`)) continue;
     const isEntry = key.startsWith(`${kind}.${name}.`) || key.startsWith(`${kind}.${JSON.stringify(name)}.`);
-    const isForeign = source.path !== undefined && !source.path.startsWith(folders.reasonixHome);
-    if (isEntry && isForeign && (source.tier === 'project' || source.tier === 'profile')) return describePlace(source);
+    if (isEntry && isForeign(source, folders)) return describePlace(source);
   }
   return undefined;
+}
+
+/** The user's own profiles are in the settings folder; a project may well lie beside or below it. */
+function isForeign({ tier, path }: Pick<Place, 'tier' | 'path'>, { reasonixHome, home }: Folders): boolean {
+  if (path === undefined || (tier !== 'project' && tier !== 'profile')) return false;
+  const own = [reasonixHome, join(reasonixHome, 'profiles'), join(home, '.claude', 'scorpiox-env')];
+  return tier === 'project' || !own.includes(dirname(path));
 }
 
 function fingerprint(kind: string, entry: McpServerSettings | HookSettings): string {
@@ -106,6 +142,14 @@ function fingerprint(kind: string, entry: McpServerSettings | HookSettings): str
 
 function textOf(entry: McpServerSettings | HookSettings): string {
   if ('on' in entry) return `${entry.command} (at ${entry.on.join(', ')})`;
-  const server = entry as McpServerSettings;
-  return server.url ?? [server.command, ...(server.args ?? [])].join(' ');
+  const { url, command, args = [], env = {}, headers = {}, pass_env: passed = [], cwd } = entry as McpServerSettings;
+  const texts = [url ?? command ?? '', ...args, ...Object.values(env), ...Object.values(headers)];
+  const asked = texts.flatMap((text) => [...text.matchAll(/\$\{([A-Za-z_]\w*)/g)].map((match) => match[1] ?? ''));
+  const gets = [...new Set([...passed, ...asked])];
+  return [
+    url ?? [command, ...args].join(' '),
+    ...(gets.length > 0 ? [`gets ${gets.join(', ')} of your environment`] : []),
+    ...(Object.keys(env).length > 0 ? [`sets ${Object.keys(env).join(', ')}`] : []),
+    ...(cwd === undefined ? [] : [`runs in ${cwd}`]),
+  ].join('; ');
 }

@@ -62,6 +62,7 @@ export function mcpTools({ servers, wait, searchAbove }: McpToolsOptions): Middl
     startTurn({ info, thread }) {
       const frozen = new Set(thread.started?.tools.map(({ name }) => name));
       if (servers.isEmpty || !frozen.has(CALL)) return undefined;
+      servers.retry();
       const isHidden = (name: string) => !frozen.has(name) && thread.lateTools.get(name) !== true;
       const now = new Set(available(info).map(({ name }) => name));
       const known = [...frozen].filter((name) => name.startsWith('mcp__'));

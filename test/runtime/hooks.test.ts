@@ -90,6 +90,61 @@ test('exit code 2 before a tool refuses the call with what the hook says; match 
   expect(results).toEqual(['The hook guard does not allow this: not that file', expect.stringContaining('text')]);
 });
 
+test.each([
+  [
+    'prints megabytes',
+    "process.exit(require('node:child_process').spawnSync('yes no: | head -c 3000000 >&2 && exit 2', { shell: true, stdio: 'inherit' }).status);",
+  ],
+  [
+    'leaves a process behind that holds its output',
+    "require('node:child_process').spawn('sleep', ['55'], { stdio: 'inherit' }).unref(); console.error('no: left'); process.exit(2);",
+  ],
+])('a hook that %s blocks all the same, at once', async (_, script) => {
+  const shop = workshop();
+  shop.write('reasonix.toml', hook(shop, 'guard', 'before_tool', script));
+  const { runtime } = await shop.open(
+    ({ messages }) =>
+      messages.length === 1
+        ? { calls: [call('write_file', { path: 'x.txt', content: 'x' })] }
+        : { text: lastResult(messages) },
+    { trustProject: true, yes: true },
+  );
+  const before = performance.now();
+  const { answer } = await (await runtime.session()).send('write').result;
+  expect(answer).toMatch(/guard.*no: /s);
+  expect(answer.length).toBeLessThan(9_000);
+  expect(existsSync(join(shop.cwd, 'x.txt'))).toBe(false);
+  expect(performance.now() - before).toBeLessThan(20_000);
+});
+
+test('a hook may leave unread what it is told, however long', async () => {
+  const shop = workshop();
+  const log = join(shop.cwd, 'log.txt');
+  const command = JSON.stringify(`exec 0<&-; echo ran >> "${log}"`);
+  shop.write('reasonix.toml', `[[hooks]]\nname = "deaf"\non = ["before_tool", "after_tool"]\ncommand = ${command}\n`);
+  const problems: string[] = [];
+  const { runtime } = await shop.open(
+    ({ messages }) =>
+      messages.length === 1 ? { calls: [call('write_file', { path: 'x.txt', content: 'x'.repeat(2e6) })] } : 'done',
+    { trustProject: true, yes: true, onProblem: (text) => problems.push(text) },
+  );
+  expect(await (await runtime.session()).send('write').result).toMatchObject({ status: 'completed', answer: 'done' });
+  expect(lines(log)).toEqual(['ran', 'ran']);
+  expect(problems).toEqual([]);
+});
+
+test('a call that fails is told after it as well', async () => {
+  const shop = workshop();
+  const log = join(shop.cwd, 'log.txt');
+  shop.write('reasonix.toml', hook(shop, 'all', 'after_tool', appendTo(log, "given.tool + ' ' + given.is_error")));
+  const { runtime } = await shop.open(
+    ({ messages }) => (messages.length === 1 ? { calls: [call('read_file', { path: 'none.txt' })] } : 'done'),
+    { trustProject: true },
+  );
+  await (await runtime.session()).send('read').result;
+  expect(lines(log)).toEqual(['read_file true']);
+});
+
 test('after a tool a hook adds its word to the result', async () => {
   const shop = workshop();
   shop.write('a.txt', 'text');

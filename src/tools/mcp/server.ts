@@ -1,21 +1,25 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import type { CallToolResult, Tool as McpTool } from '@modelcontextprotocol/sdk/types.js';
+import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { messageOf } from '../../core/errors.ts';
 import { packageRoot } from '../../core/prompts.ts';
 import { wildcardMatches } from '../../core/wildcard.ts';
 import { commandEnvironment } from '../shell-environment.ts';
 import { problem } from '../tool-problem.ts';
+import { listTools, type McpTool } from './listing.ts';
 import { expandVariables, type McpServerSettings } from './settings.ts';
 
 const START_TIMEOUT = 30_000;
 const CALL_TIMEOUT = 120_000;
 
-/** Most tools that are taken from one server, and pages of its list that are asked for. */
-const MOST_TOOLS = 1_000;
-const MOST_PAGES = 50;
+/** A server that did not start is tried again after so long, in milliseconds. */
+const RETRY_AFTER = 60_000;
+
+/** Between two looks at a list that keeps changing, in milliseconds. */
+const LIST_PAUSE = 1_000;
 
 export type ServerState = 'starting' | 'ready' | 'failed';
 
@@ -39,7 +43,10 @@ export class McpServer {
   tools: readonly McpTool[] = [];
   readonly #options: McpServerOptions;
   #client: Promise<Client> | undefined;
+  /** The client that is about to connect. */
+  #connecting: Client | undefined;
   #stopped = false;
+  #failedAt = 0;
 
   constructor(settings: McpServerSettings, options: McpServerOptions) {
     this.name = settings.name;
@@ -50,6 +57,11 @@ export class McpServer {
   /** Resolves when the server is ready or has failed; never rejects. */
   async start(): Promise<void> {
     await this.#connected().catch(() => {});
+  }
+
+  /** Starts it in the background when it has failed and some time has passed. */
+  retry(): void {
+    if (this.state === 'failed' && Date.now() - this.#failedAt >= RETRY_AFTER) void this.start();
   }
 
   /** @throws ToolProblem when the server is away or takes too long; its own errors are results. */
@@ -86,13 +98,15 @@ export class McpServer {
 
   async close(): Promise<void> {
     this.#stopped = true;
+    // One that never answers would hold us for its whole time to start.
+    await this.#connecting?.close().catch(() => {});
     const client = await this.#client?.catch(() => undefined);
     await client?.close().catch(() => {});
   }
 
   /** One connection for all that ask at once; after its end the next call makes another. */
   #connected(): Promise<Client> {
-    if (this.#stopped) return Promise.reject(new Error('the runtime is closed'));
+    if (this.#stopped) return Promise.reject(new Error(CLOSED));
     this.#client ??= this.#connect().then(
       (client) => {
         this.state = 'ready';
@@ -102,6 +116,7 @@ export class McpServer {
       (error: unknown) => {
         this.#client = undefined;
         this.state = 'failed';
+        this.#failedAt = Date.now();
         this.problem = messageOf(error);
         throw error;
       },
@@ -111,43 +126,57 @@ export class McpServer {
 
   async #connect(): Promise<Client> {
     const { Client } = await import('@modelcontextprotocol/sdk/client/index.js');
+    const { ToolListChangedNotificationSchema } = await import('@modelcontextprotocol/sdk/types.js');
     const client = new Client({ name: 'reasonix', version: await ownVersion() }, { capabilities: {} });
     const transport = await this.#transport();
     const timeout = this.settings.start_timeout ?? START_TIMEOUT;
+    client.setNotificationHandler(ToolListChangedNotificationSchema, this.#relister(client, timeout));
     try {
+      if (this.#stopped) throw new Error(CLOSED);
+      this.#connecting = client;
       await client.connect(transport, { timeout, maxTotalTimeout: timeout });
-      await this.#list(client, timeout);
+      this.tools = await this.#list(client, timeout);
     } catch (error) {
       await client.close().catch(() => {});
       const complaint = 'complaint' in transport ? String(transport.complaint) : '';
       throw complaint === '' ? error : new Error(`${messageOf(error)}; it said: ${complaint}`, { cause: error });
+    } finally {
+      this.#connecting = undefined;
     }
     client.onclose = () => {
       if (this.#stopped) return;
       this.#client = undefined;
       this.problem = 'its connection ended; the next call starts it again';
     };
-    const { ToolListChangedNotificationSchema } = await import('@modelcontextprotocol/sdk/types.js');
-    client.setNotificationHandler(ToolListChangedNotificationSchema, async () => {
-      await this.#list(client, timeout).catch((error: unknown) => {
-        this.problem = `its new list of tools could not be read: ${messageOf(error)}`;
-      });
-      this.#options.onChange();
-    });
     this.#options.onChange();
     return client;
   }
 
-  async #list(client: Client, timeout: number): Promise<void> {
-    const found = new Map<string, McpTool>();
-    let cursor: string | undefined;
-    for (let page = 0; page < MOST_PAGES && found.size < MOST_TOOLS; page++) {
-      const { tools, nextCursor } = await client.listTools(cursor === undefined ? {} : { cursor }, { timeout });
-      for (const tool of tools) if (this.#isWanted(tool.name)) found.set(tool.name, tool);
-      if (nextCursor === undefined || nextCursor === cursor) break;
-      cursor = nextCursor;
-    }
-    this.tools = [...found.values()].slice(0, MOST_TOOLS);
+  #list(client: Client, timeout: number): Promise<McpTool[]> {
+    return listTools(client, (name) => this.#isWanted(name), timeout);
+  }
+
+  /** Reads the list again when it has changed; changes that are told meanwhile are one, after a pause. */
+  #relister(client: Client, timeout: number): () => void {
+    let isListing = false;
+    let isStale = false;
+    const relist = async (): Promise<void> => {
+      isListing = true;
+      isStale = false;
+      try {
+        this.tools = await this.#list(client, timeout);
+      } catch (error) {
+        if (!this.#stopped) this.problem = `its new list of tools could not be read: ${messageOf(error)}`;
+      }
+      this.#options.onChange();
+      await delay(LIST_PAUSE, undefined, { ref: false });
+      isListing = false;
+      if (isStale && !this.#stopped && client.transport !== undefined) await relist();
+    };
+    return () => {
+      isStale = true;
+      if (!isListing) void relist();
+    };
   }
 
   #isWanted(name: string): boolean {
@@ -190,6 +219,8 @@ async function ownVersion(): Promise<string> {
   const { version } = JSON.parse(await readFile(join(packageRoot, 'package.json'), 'utf8')) as { version: string };
   return version;
 }
+
+const CLOSED = 'the runtime is closed';
 
 /** The SDK's code of a request that took too long. */
 const REQUEST_TIMEOUT = -32001;

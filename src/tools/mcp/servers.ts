@@ -33,12 +33,18 @@ export class McpServers {
   async ready(wait: number): Promise<void> {
     if (this.isEmpty) return;
     this.#starting ??= Promise.all(this.#servers.map((server) => server.start()));
+    this.retry();
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, wait);
     });
     await Promise.race([this.#starting, late]);
     clearTimeout(timer);
+  }
+
+  /** Has servers that did not start tried again, without waiting for them. */
+  retry(): void {
+    for (const server of this.#servers) server.retry();
   }
 
   /** The tools that a session may have now, sorted by name; `skill` is that of a child. */

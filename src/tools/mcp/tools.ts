@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import type { CallToolResult, Tool as McpTool } from '@modelcontextprotocol/sdk/types.js';
+import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { prompt } from '../../core/prompts.ts';
 import { clipGraphemes, oneLine } from '../../core/text.ts';
 import type { ParsedArguments, Tool, ToolContext, ToolOutcome } from '../define-tool.ts';
+import { isObject, type McpTool } from './listing.ts';
 import type { McpServer } from './server.ts';
 
 /** Longest name of a tool that every provider takes. */
@@ -31,17 +32,27 @@ export function toolsOf(server: McpServer): Tool[] {
 }
 
 function toolOf(server: McpServer, tool: McpTool): Tool {
-  const { type, properties = {}, required, ...rest } = tool.inputSchema;
-  const { $schema, additionalProperties, ...kept } = rest as Record<string, unknown>;
-  const parameters = { type, properties, ...(required?.length ? { required } : {}), ...kept };
+  const parameters = parametersOf(tool.inputSchema);
   return {
     name: mcpToolName(server.name, tool.name),
-    description: clipGraphemes((tool.description ?? tool.title ?? '').trim().toWellFormed(), LONGEST_DESCRIPTION),
+    description: clipGraphemes(tool.description.trim().toWellFormed(), LONGEST_DESCRIPTION),
     parameters,
-    effects: tool.annotations?.readOnlyHint === true ? 'read' : 'write',
+    effects: tool.isReadOnly ? 'read' : 'write',
     parse: (text) => parseObject(text, parameters),
     subject: (input) => oneLine(JSON.stringify(input)),
     execute: async (input, context) => outcomeOf(await callTool(server, tool.name, input, context)),
+  };
+}
+
+/** Providers refuse a whole request for one schema that is not an object's. */
+function parametersOf(schema: Record<string, unknown>): Record<string, unknown> {
+  const { $schema, additionalProperties, type, properties, required, ...kept } = schema;
+  const names = Array.isArray(required) ? required.filter((name) => typeof name === 'string') : [];
+  return {
+    type: 'object',
+    properties: isObject(properties) ? properties : {},
+    ...(names.length > 0 ? { required: names } : {}),
+    ...kept,
   };
 }
 

@@ -1,0 +1,75 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { trustedCommands, trustProject } from '../../src/config/trust.ts';
+import { TestFolders } from './folders.ts';
+
+let folders: TestFolders;
+beforeEach(() => {
+  folders = new TestFolders();
+});
+afterEach(() => folders.remove());
+
+const hook = (name: string, command: string): string =>
+  `[[hooks]]\nname = ${JSON.stringify(name)}\non = ["before_tool"]\ncommand = "${command}"\n`;
+
+test('a project beside or below the settings folder is as foreign as any', async () => {
+  for (const place of ['home/.reasonix-tools', 'home/.reasonix/checkouts/tool', 'home/.reasonix/profiles/tool']) {
+    const cwd = join(folders.root, place);
+    mkdirSync(join(cwd, '.git'), { recursive: true });
+    folders.write(`${place}/reasonix.toml`, hook('odd', 'true'));
+    const { hooks, commands } = trustedCommands(await folders.load({ cwd }));
+    expect(hooks, place).toEqual([]);
+    expect(commands, place).toMatchObject([{ name: 'odd', isTrusted: false }]);
+  }
+});
+
+test('names with dots, quotes and odd letters wait like any', async () => {
+  const names = ['a.b', 'a"b', "it's", 'a b', 'ä', 'mcp.x', '.', 'a.command'];
+  folders.write(
+    'project/.mcp.json',
+    JSON.stringify({ mcpServers: Object.fromEntries(names.map((name) => [name, { command: 'true' }])) }),
+  );
+  folders.write('project/reasonix.toml', names.map((name) => hook(name, 'true')).join(''));
+  const loaded = await folders.load();
+  const { mcp, hooks, commands } = trustedCommands(loaded);
+  expect([...mcp, ...hooks]).toEqual([]);
+  expect(commands.map(({ kind, name }) => `${kind} ${name}`).sort()).toEqual(
+    names.flatMap((name) => [`mcp ${name}`, `hooks ${name}`]).sort(),
+  );
+  trustProject(loaded);
+  const after = trustedCommands(await folders.load());
+  expect([after.mcp.length, after.hooks.length]).toEqual([names.length, names.length]);
+});
+
+test('a profile in a file of the project is foreign, one of the settings folder is not', async () => {
+  folders.write(
+    'project/reasonix.toml',
+    `[[profiles.p.hooks]]\nname = "odd"\non = ["before_tool"]\ncommand = "true"\n`,
+  );
+  folders.write('home/.reasonix/profiles/q.toml', hook('mine', 'true'));
+  expect(trustedCommands(await folders.load({ profile: 'p' })).hooks).toEqual([]);
+  expect(trustedCommands(await folders.load({ profile: 'q' })).hooks).toMatchObject([{ name: 'mine' }]);
+});
+
+test('a project that nobody allowed does not change or switch off what its user set up', async () => {
+  folders.write(
+    'home/.reasonix/config.toml',
+    `${hook('guard', 'exit 2')}[[mcp]]\nname = "docs"\ncommand = "docs-server"\n`,
+  );
+  folders.write('project/reasonix.toml', `${hook('guard', 'true')}[[mcp]]\nname = "docs"\nenabled = false\n`);
+  const loaded = await folders.load();
+  const { hooks, mcp, commands } = trustedCommands(loaded);
+  expect(hooks).toMatchObject([{ name: 'guard', command: 'exit 2' }]);
+  expect(mcp).toEqual([{ name: 'docs', command: 'docs-server' }]);
+  expect(commands.map(({ isTrusted }) => isTrusted)).toEqual([false, false]);
+  trustProject(loaded);
+  expect(trustedCommands(await folders.load()).hooks).toMatchObject([{ name: 'guard', command: 'true' }]);
+});
+
+test('what is shown names the variables that a server would get', async () => {
+  const server = { command: 'npx', args: ['x'], env: { NODE_OPTIONS: '--require ./x', KEY: `\${OPENAI_API_KEY}` } };
+  folders.write('project/.mcp.json', JSON.stringify({ mcpServers: { x: server } }));
+  const { commands } = trustedCommands(await folders.load());
+  expect(commands[0]?.text).toBe('npx x; gets OPENAI_API_KEY of your environment; sets NODE_OPTIONS, KEY');
+});
