@@ -1,6 +1,6 @@
 import type { LoadedConfig } from '../config/cascade.ts';
 import type { AgentConfig } from '../config/config.ts';
-import { describePlace } from '../config/problems.ts';
+import { describePlace, type Place } from '../config/problems.ts';
 import type { LimitName, Limits, SetBy } from '../core/budget.ts';
 import type { EventOf } from '../core/events.ts';
 import { limitsOfStarted } from '../subagents/child-budget.ts';
@@ -25,7 +25,9 @@ const NAMES = Object.keys(KEYS) as LimitName[];
 
 /** `agent.max_steps, project file /a/reasonix.toml, line 3`. */
 export function setByConfig({ sources }: Pick<LoadedConfig, 'sources'>, key: string): string {
-  return `${key}, ${describePlace(sources.get(key) ?? { tier: 'default' })}`;
+  const place: Place = sources.get(key) ?? { tier: 'default' };
+  // On the command line a key may go by its own name.
+  return `${key}, ${describePlace(place.name === key ? { tier: place.tier } : place)}`;
 }
 
 /** Limits that the program was opened with, else those of the configuration. */

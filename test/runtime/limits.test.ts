@@ -64,7 +64,7 @@ describe.each(LIMITS)('the limit of $which', ({ which, key, toml, limit, header 
       'of -e',
       () => ({
         options: { overrides: [`agent.${key}=${unquoted(toml)}`] },
-        setBy: `agent.${key}, command line, agent.${key}`,
+        setBy: `agent.${key}, command line`,
       }),
     ],
     [
