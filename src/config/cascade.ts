@@ -4,7 +4,7 @@ import type { Config } from './config.ts';
 import type { ConfigValue } from './key-spec.ts';
 import { specOf } from './keys.ts';
 import { isEmptyLayer, type Layer } from './layer.ts';
-import { MCP_JSON, readMcpJson } from './mcp-json.ts';
+import { leaveToSettings, MCP_JSON, readMcpJson } from './mcp-json.ts';
 import { readEnvironment, readOverrides } from './outside.ts';
 import {
   type FolderOptions,
@@ -82,6 +82,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
 
   const above = [flags.layer, environment.layer];
   const below = [...project.tier.layers, ...user.layers];
+  leaveToSettings(below, notes);
   const choice = chooseProfile(options.profile, [...above, ...below]);
   const layers = [...above, ...below];
   if (choice && choice.profile !== 'off') {

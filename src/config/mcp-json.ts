@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import { messageOf } from '../core/errors.ts';
 import type { ConfigValue } from './key-spec.ts';
 import { type Layer, newLayer } from './layer.ts';
@@ -34,6 +35,10 @@ export function readMcpJson(path: string, text: string): { layer: Layer; notes: 
       note(`the server ${JSON.stringify(name)} has neither a command nor a url and was left out`);
       continue;
     }
+    if (typeof server.command === 'string' && typeof server.url === 'string') {
+      note(`the server ${JSON.stringify(name)} has both a command and a url and was left out`);
+      continue;
+    }
     if (server.type === 'sse') {
       note(`the server ${JSON.stringify(name)} speaks the old SSE transport, which is not supported`);
       continue;
@@ -57,4 +62,21 @@ export function readMcpJson(path: string, text: string): { layer: Layer; notes: 
     }
   }
   return { layer, notes };
+}
+
+/** Takes out of a `.mcp.json` the servers that `[[mcp]]` names as well: parts of two entries make none. */
+export function leaveToSettings(layers: readonly Layer[], notes: ConfigNote[]): void {
+  const isMcpJson = ({ path }: Layer) => path !== undefined && basename(path) === MCP_JSON;
+  const namesIn = ({ values }: Layer) => [...values.values()].flatMap(({ key }) => (key[0] === 'mcp' ? [key[1]] : []));
+  const known = new Set(layers.filter((layer) => !isMcpJson(layer)).flatMap(namesIn));
+  for (const { values, path } of layers.filter(isMcpJson)) {
+    const left = new Set<string | undefined>();
+    for (const [full, { key }] of values) {
+      if (!known.has(key[1])) continue;
+      values.delete(full);
+      left.add(key[1]);
+    }
+    for (const name of left)
+      notes.push({ message: `the server ${JSON.stringify(name)} is an entry of [[mcp]], too, which counts`, path });
+  }
 }

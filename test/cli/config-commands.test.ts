@@ -1,5 +1,5 @@
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { built, Workplace } from './workplace.ts';
 
@@ -107,6 +107,31 @@ describe('doctor and init', () => {
     expect(stdout).toMatch(/✓ store/);
     expect(stdout).toMatch(/✓ ripgrep/);
     expect(code).toBe(0);
+  });
+
+  test('doctor starts the servers that may run, and names hooks and what waits to be allowed', async () => {
+    const server = (name: string, mode: string) =>
+      `[[mcp]]\nname = "${name}"\ncommand = ${JSON.stringify(process.execPath)}\nargs = ["${resolve('test/helpers/mcp-server.js')}", "${mode}"]\n`;
+    place.write('../home/.reasonix/config.toml', server('good', 'plain') + server('bad', 'broken'));
+    place.write('reasonix.toml', `[[hooks]]\nname = "late"\non = ["turn_end"]\ncommand = "true"\n`);
+    const env = { ANTHROPIC_API_KEY: 'x' };
+    const told = async (): Promise<string[]> => {
+      const { stdout } = await place.run(['doctor', '--json'], { env });
+      const { checks } = JSON.parse(stdout) as { checks: { name: string; state: string; found: string }[] };
+      return checks
+        .filter(({ name }) => /mcp|hook/.test(name))
+        .map(({ name, state, found }) => `${name} ${state} ${found}`);
+    };
+    const servers = [
+      expect.stringMatching(/^mcp ok good: ready, \d+ tools$/),
+      expect.stringMatching(/^mcp note bad: did not start: .*no licence found/s),
+    ];
+    expect(await told()).toEqual([...servers, expect.stringMatching(/^hook note late: .*not started/)]);
+    const trust = await place.run(['config', 'trust', '--json', '--yes'], { env });
+    expect(JSON.parse(trust.stdout)).toMatchObject({ commands: [{ name: 'late', isTrusted: true }] });
+    const again = await place.run(['config', 'trust', '--json', '--yes'], { env });
+    expect(JSON.parse(again.stdout)).toMatchObject({ commands: [{ name: 'late', isTrusted: true }] });
+    expect(await told()).toEqual([...servers, 'hook ok late: true (at turn_end)']);
   });
 
   test('doctor ends with 1 when something is broken, and says what to do', async () => {

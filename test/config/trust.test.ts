@@ -73,3 +73,16 @@ test('what is shown names the variables that a server would get', async () => {
   const { commands } = trustedCommands(await folders.load());
   expect(commands[0]?.text).toBe('npx x; gets OPENAI_API_KEY of your environment; sets NODE_OPTIONS, KEY');
 });
+
+test('a server of .mcp.json that would clash with one of the settings, or with itself, is a note', async () => {
+  folders.write('home/.reasonix/config.toml', `[[mcp]]\nname = "docs"\nurl = "https://docs.example/mcp"\n`);
+  const both = { command: 'true', url: 'https://both.example/mcp' };
+  folders.write('project/.mcp.json', JSON.stringify({ mcpServers: { docs: { command: 'docs' }, both } }));
+  const loaded = await folders.load();
+  expect(loaded.config.mcp).toEqual([{ name: 'docs', url: 'https://docs.example/mcp' }]);
+  expect(trustedCommands(loaded)).toMatchObject({ mcp: [{ name: 'docs' }], commands: [] });
+  expect(loaded.notes.map(({ message }) => message)).toEqual([
+    expect.stringContaining('"both" has both'),
+    expect.stringContaining('"docs" is an entry of [[mcp]]'),
+  ]);
+});

@@ -12,7 +12,8 @@ export const configTrust: Handler<typeof configTrustFlags> = ({ flags }) =>
     const loaded = await loadSettings(flags);
     const { commands } = trustedCommands(loaded);
     const waiting = commands.filter(({ isTrusted }) => !isTrusted);
-    if (flags.json && !flags.yes) printJson({ commands });
+    const isTold = flags.json && (!flags.yes || waiting.length === 0);
+    if (isTold) printJson({ commands });
     if (waiting.length === 0) {
       if (!flags.json)
         print(commands.length === 0 ? 'this project asks to run nothing' : 'all of it is allowed already');

@@ -8,6 +8,7 @@ import { messageOf, ReasonixError } from '../../core/errors.ts';
 import { libraryOptions } from '../../runtime/places.ts';
 import { openLibrary } from '../../skills/library.ts';
 import { loadSettings, type SettingsFlags } from '../settings.ts';
+import { outsideChecks } from './outside-checks.ts';
 
 /** One thing that a run needs. `note` is worth knowing and stops nothing. */
 export interface Check {
@@ -35,6 +36,7 @@ export async function checkAll(flags: SettingsFlags): Promise<Check[]> {
     await storeCheck(loaded),
     ...(await providerChecks(loaded)),
     await skillsCheck(loaded),
+    ...(await outsideChecks(loaded)),
     ...(await programChecks()),
   ];
 }
