@@ -5,6 +5,7 @@ import type { Observation } from '../session/host.ts';
 import type { Session } from '../session/session.ts';
 import type { TurnInput } from '../session/turn-result.ts';
 import { renderInline } from '../skills/render.ts';
+import { changedInLibrary } from '../subagents/changed-since.ts';
 import { spentIn } from '../subagents/child-budget.ts';
 import type { RunSkillInput } from '../tools/skill-service.ts';
 import { type Compacted, type CompactOptions, compactNow } from './compact-now.ts';
@@ -39,8 +40,7 @@ export class SessionHandle {
    * console.log((await run.result).answer);
    */
   send(text: string, options: SendOptions = {}): SessionRun {
-    const origin = this.#session.info.kind === 'child' ? 'continuation' : 'user';
-    return this.#run(async () => ({ origin, content: text }), options);
+    return this.#run(() => this.#message(text), options);
   }
 
   /** Finishes a turn that was cut. @throws ReasonixError `usage` when there is none. */
@@ -85,6 +85,13 @@ export class SessionHandle {
     } finally {
       await session.release();
     }
+  }
+
+  async #message(text: string): Promise<TurnInput> {
+    const session = this.#session;
+    if (session.info.kind === 'root') return { origin: 'user', content: text };
+    const notes = await changedInLibrary(session, await this.#wiring.library(session.info.cwd));
+    return { origin: 'continuation', content: [text, ...notes].join('\n\n') };
   }
 
   async #skillInput(input: RunSkillInput): Promise<TurnInput> {

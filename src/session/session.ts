@@ -74,8 +74,7 @@ export class Session {
       permissions,
       required: info.required.length > 0 ? [...info.required] : undefined,
     };
-    await session.claim();
-    await session.append([started, ...setup.events, ...(plan.history ?? [])]);
+    await session.#start([started, ...setup.events, ...(plan.history ?? [])]);
     return session;
   }
 
@@ -90,8 +89,7 @@ export class Session {
     const info = infoOf(started);
     const setup = await prepare(host.chain, { info, system: '', tools }, thread, false);
     const session = new Session(host, info, thread, setup.tools);
-    await session.claim();
-    await session.append([started, ...history]);
+    await session.#start([started, ...history]);
     return session;
   }
 
@@ -139,7 +137,17 @@ export class Session {
 
   model(): Promise<ResolvedModel> {
     const { provider, name } = this.started.model;
-    this.#model ??= this.host.resolveModel(provider, name);
+    this.#model ??= this.host.resolveModel(provider, name).catch((error: unknown) => {
+      if (!ReasonixError.isInstance(error, 'model_not_found')) throw error;
+      throw new ReasonixError(
+        'model_not_found',
+        `the model ${provider}/${name} of ${this.id} is no longer configured`,
+        {
+          hint: 'go on with another one: --model NAME',
+          cause: error,
+        },
+      );
+    });
     return this.#model;
   }
 
@@ -152,6 +160,17 @@ export class Session {
     });
     if (this.thread.lastSeq === 0) return;
     for (const event of await this.host.store.read(this.id, this.thread.lastSeq)) this.thread.apply(event);
+  }
+
+  /** Takes the lease of a session that does not exist yet, and keeps it only when its log could be begun. */
+  async #start(events: readonly SessionEvent[]): Promise<void> {
+    await this.claim();
+    try {
+      await this.append(events);
+    } catch (error) {
+      await this.release().catch(() => {});
+      throw error;
+    }
   }
 
   async release(): Promise<void> {
@@ -209,10 +228,12 @@ export class Session {
     const awake = setInterval(() => {}, AWAKE_INTERVAL);
     try {
       const { signal } = linked;
-      signal.addEventListener('abort', () => {
+      const lose = () => {
         // Whoever takes the tree over goes on where the log ends: an end must not be written into it.
         if (ReasonixError.isInstance(signal.reason, 'stale_writer')) this.fatal ??= signal.reason;
-      });
+      };
+      if (signal.aborted) lose();
+      else signal.addEventListener('abort', lose);
       await this.claim();
       if (this.thread.turn) {
         const result = await runTurn(this, new Turn(this, { ...options, signal }), true);

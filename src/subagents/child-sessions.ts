@@ -12,9 +12,9 @@ import type { TurnInput } from '../session/turn-result.ts';
 import { answerCheck } from '../skills/output-schema.ts';
 import type { Skill, SkillBody } from '../skills/types.ts';
 import type { Tool } from '../tools/define-tool.ts';
+import { changedSince } from './changed-since.ts';
 import { type EndedChild, isFrom, readChild } from './child-log.ts';
 import { planChild } from './child-plan.ts';
-import { isGone } from './gone-skill.ts';
 import { withInputs } from './inputs.ts';
 import type { Isolation } from './isolation.ts';
 import type { LiveSession } from './live.ts';
@@ -136,13 +136,8 @@ export class ChildSessions {
 
   /** What is no longer as it was when the thread began, in words for its model. */
   async #changes(session: Session, request: ChildRequest): Promise<string[]> {
-    const { skill, model } = session.started;
-    const notes: string[] = [];
-    if (skill?.hash !== request.body.hash) {
-      notes.push(prompt(isGone(request.skill) ? 'skill-gone' : 'body-changed', { skill: skill?.name ?? '' }));
-    }
-    const missing = session.missingTools();
-    if (missing.length > 0) notes.push(prompt('tools-gone', { names: missing.join(', ') }));
+    const { model } = session.started;
+    const notes = changedSince(session, { skill: request.skill, hash: request.body.hash });
     const now = await this.#withModel(session, request);
     if (now !== undefined) notes.push(prompt('model-changed', { model: model.name, now }));
     return notes;

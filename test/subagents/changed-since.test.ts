@@ -114,3 +114,20 @@ test('a child whose skill was deleted is told, and goes on by what it has', asyn
   expect(other.answer).toContain('There is no skill "helper"');
   await second.runtime.close();
 });
+
+test('a child that a person goes on with is told, too; without its model it says what to do', async () => {
+  const shop = workshop();
+  shop.skill('helper', { ...helper, model: 'old' }, 'Help.');
+  const first = await shop.open(parentAndChild, { models: onlyModel('old').models, tools: [clock] });
+  const { subagents } = await (await first.runtime.session()).send('start').result;
+  const ref = subagents[0]?.ref ?? '';
+  await first.runtime.close();
+  shop.skill('helper', helper, 'Help better.');
+
+  const second = await shop.open(parentAndChild, { models: onlyModel('new').models });
+  const lost = await (await second.runtime.session({ resume: ref })).send('go on').result;
+  expect(lost).toMatchObject({ status: 'failed', error: expect.stringMatching(/scripted\/old.*--model NAME/s) });
+  const child = await second.runtime.session({ resume: ref, model: 'new' });
+  const { answer } = await child.send('go on').result;
+  expect(answer).toMatch(/heard: go on\n\n\(.*was edited since[\s\S]*no longer available: clock/);
+});
