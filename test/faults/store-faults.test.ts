@@ -52,13 +52,19 @@ async function twice(first: SessionStore, again: () => Promise<SessionStore> | S
 
 const full = () => new ReasonixError('store_full', 'cannot write: the disk is full', { hint: 'free some space' });
 
+/** Stores that have refused something: a run may need an append less than another. */
+const refused = new WeakSet<SessionStore>();
+
 /** Refuses the append of this number, and with `stays` every one after it. */
 function refusing(store: SessionStore, number: number, stays: boolean): SessionStore {
   let count = 0;
   return Object.assign(Object.create(store) as SessionStore, {
     append: async (...input: Parameters<SessionStore['append']>) => {
       count++;
-      if (count === number || (stays && count > number)) throw full();
+      if (count === number || (stays && count > number)) {
+        refused.add(store);
+        throw full();
+      }
       return store.append(...input);
     },
     read: store.read.bind(store),
@@ -84,7 +90,7 @@ describe('a disk that is full', () => {
       for (let number = 1; number <= appends; number += stays ? 3 : 1) {
         const store = memoryStore();
         const { error, wrong } = await twice(refusing(store, number, stays), () => store);
-        if (!ReasonixError.isInstance(error, 'store_full')) wrong.push(`it ended with ${error}`);
+        if (refused.has(store) && !ReasonixError.isInstance(error, 'store_full')) wrong.push(`it ended with ${error}`);
         if (wrong.length > 0) found[number] = wrong;
       }
       expect(found).toEqual({});
