@@ -55,8 +55,8 @@ export function mcpTools({ servers, wait, searchAbove }: McpToolsOptions): Middl
       const maySearch = setup.isAllowed(CALL);
       const isMany = maySearch && size > searchAbove;
       for (const tool of isMany ? [] : tools) setup.addTool(tool);
-      const isLate = servers.late(setup.skill?.name).length > 0;
-      if (maySearch && (isMany || isLate)) for (const tool of lookups(setup)) setup.addTool(tool);
+      // Any server may come late, or have more tools later: only through these can they be called then.
+      if (maySearch && servers.serve(setup.skill?.name)) for (const tool of lookups(setup)) setup.addTool(tool);
     },
 
     startTurn({ info, thread }) {

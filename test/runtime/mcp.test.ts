@@ -155,6 +155,26 @@ test('tools of a server that is late are announced and called by name; the promp
   expect(last?.messages.slice(0, 1)).toEqual(first?.messages);
 });
 
+test('a tool that a server adds in the middle of a session is announced, and called by name', async () => {
+  const shop = workshop();
+  shop.write('reasonix.toml', entry('calc'));
+  const { runtime, model } = await shop.open(
+    ({ messages }) => {
+      const last = messages.at(-1);
+      if (last?.role === 'tool') return { text: last.content };
+      const isThere = messages.some((message) => message.role === 'user' && /mcp__calc__grown/.test(message.content));
+      return { calls: [isThere ? call('call_tool', { name: 'mcp__calc__grown' }) : call('mcp__calc__grow', {})] };
+    },
+    { trustProject: true, yes: true },
+  );
+  const session = await runtime.session();
+  const before = runtime.mcpStatus()[0]?.tools;
+  expect((await session.send('grow').result).answer).toBe('ok');
+  while (runtime.mcpStatus()[0]?.tools === before) await new Promise((resolve) => setTimeout(resolve, 20));
+  expect((await session.send('use it').result).answer).toBe('grown up');
+  expect(model.requests.at(-1)?.tools).toEqual(model.requests[0]?.tools);
+});
+
 test('many tools stand behind search_tools; permissions see the tool that is called', async () => {
   const shop = workshop();
   shop.write('reasonix.toml', entry('big', 'many'));
@@ -270,6 +290,10 @@ test('names fit every provider, stay apart and stay the same', () => {
     mcpToolName('docs', 'search_all'),
     mcpToolName(long, 'x'),
     mcpToolName(long, 'y'),
+    mcpToolName('a__b', 'c'),
+    mcpToolName('a', 'b__c'),
+    mcpToolName('a_', 'b'),
+    mcpToolName('a', '_b'),
     mcpToolName('日本', '検索'),
   ];
   expect(names[0]).toBe('mcp__docs__search');

@@ -136,6 +136,11 @@ export function hooks(options: HooksOptions): Hooks {
       const { session, event } = observation;
       const told = momentOf(event, known.get(session));
       if (told) tell(told.moment, told.subject, session, told.facts);
+      // A child that goes on is prepared again.
+      if (event.type === 'turn.ended' && known.get(session)?.kind === 'child') {
+        known.delete(session);
+        holds.delete(session);
+      }
     },
     async close() {
       for (const [session, { kind }] of known) if (kind === 'root') tell('session_end', '', session, {});

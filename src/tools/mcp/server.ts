@@ -26,8 +26,6 @@ export type ServerState = 'starting' | 'ready' | 'failed';
 export interface McpServerOptions {
   env: Readonly<Record<string, string | undefined>>;
   cwd: string;
-  /** Told when the list of tools has changed. */
-  onChange(): void;
 }
 
 /**
@@ -148,7 +146,6 @@ export class McpServer {
       this.#client = undefined;
       this.problem = 'its connection ended; the next call starts it again';
     };
-    this.#options.onChange();
     return client;
   }
 
@@ -168,7 +165,6 @@ export class McpServer {
       } catch (error) {
         if (!this.#stopped) this.problem = `its new list of tools could not be read: ${messageOf(error)}`;
       }
-      this.#options.onChange();
       await delay(LIST_PAUSE, undefined, { ref: false });
       isListing = false;
       if (isStale && !this.#stopped && client.transport !== undefined) await relist();

@@ -15,14 +15,9 @@ export interface McpStatus {
 export class McpServers {
   readonly #servers: McpServer[];
   #starting: Promise<unknown> | undefined;
-  /** Rises with every change of a list of tools. */
-  version = 0;
 
-  constructor(settings: readonly McpServerSettings[], options: Omit<McpServerOptions, 'onChange'>) {
-    const onChange = () => void this.version++;
-    this.#servers = settings
-      .filter(({ enabled }) => enabled ?? true)
-      .map((each) => new McpServer(each, { ...options, onChange }));
+  constructor(settings: readonly McpServerSettings[], options: McpServerOptions) {
+    this.#servers = settings.filter(({ enabled }) => enabled ?? true).map((each) => new McpServer(each, options));
   }
 
   get isEmpty(): boolean {
@@ -54,9 +49,9 @@ export class McpServers {
     return [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  /** Servers that a session could have tools of and that are not there yet. */
-  late(skill: string | undefined): string[] {
-    return this.#serving(skill).flatMap(({ name, state }) => (state === 'ready' ? [] : [name]));
+  /** Whether a session could have tools of any server, now or later; `skill` is that of a child. */
+  serve(skill: string | undefined): boolean {
+    return this.#serving(skill).length > 0;
   }
 
   status(): McpStatus[] {

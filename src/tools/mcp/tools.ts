@@ -18,7 +18,9 @@ const LONGEST_DESCRIPTION = 1_024;
  */
 export function mcpToolName(server: string, tool: string): string {
   const name = `mcp__${plain(server)}__${plain(tool)}`;
-  if (name.length <= LONGEST_NAME && isPlain(server) && isPlain(tool)) return name;
+  // With `__` in it, or `_` at its end, a server's name and another tool's could look like this one.
+  const isApart = !server.includes('__') && !server.endsWith('_');
+  if (name.length <= LONGEST_NAME && isPlain(server) && isPlain(tool) && isApart) return name;
   const hash = createHash('sha256').update(`${server}\n${tool}`).digest('hex').slice(0, 8);
   return `${name.slice(0, LONGEST_NAME - hash.length - 1)}_${hash}`;
 }
