@@ -103,6 +103,7 @@ export async function violations(options: {
   if (end?.status !== 'completed' || end.answer !== ANSWER) {
     wrong.push(`the answer is ${JSON.stringify(end?.answer)}, ${end?.status}: ${end?.reason ?? ''}`);
   }
+  for (const [index, { error }] of lives.entries()) if (error) wrong.push(`life ${index + 1} ended with ${error}`);
   wrong.push(...(await leaseViolations(store)));
   wrong.push(...accountViolations(accountsOf(logs), expected));
   wrong.push(...childViolations(logs));

@@ -16,6 +16,8 @@ export interface Life {
   /** The point at which it died. */
   diedAt?: string | undefined;
   points: number;
+  /** What ended it when neither death nor the end of the task did. */
+  error?: unknown;
 }
 
 export async function readLogs(store: SessionStore): Promise<Logs> {
@@ -78,8 +80,11 @@ export async function runLives(options: {
     });
     machines.push(machine);
     const running = goOn(place, machine, before, concurrency);
-    running.catch(() => {});
-    await Promise.race([running, machine.death]);
+    const ended = running.then(
+      () => undefined,
+      (error: unknown) => ({ error }),
+    );
+    const failure = await Promise.race([ended, machine.death.then(() => undefined)]);
     if (machine.isDead) await machine.settle();
     lives.push({
       before,
@@ -87,6 +92,7 @@ export async function runLives(options: {
       asked,
       diedAt: machine.isDead ? machine.points.at(-1) : undefined,
       points: machine.points.length,
+      ...failure,
     });
   }
   for (const machine of machines) machine.bury();
