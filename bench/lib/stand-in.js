@@ -43,40 +43,43 @@ function callsFor(model, body) {
   if (kind === 'search' && results < Number(count)) {
     return [{ name: 'search_skills', arguments: { pattern: PATTERNS[results % PATTERNS.length] } }];
   }
-  if (kind === 'chain' && results < Number(count)) return [link(body, results)];
+  if (kind === 'chain' && results < Number(count)) return link(body, results);
   if (kind === 'parent' && results === 0) {
-    const [name, argumentsOf] = delegateOf(body);
+    const delegate = delegateOf(body);
+    if (!delegate) return [];
+    const [name, argumentsOf] = delegate;
     return Array.from({ length: Number(count) }, (_, index) => ({ name, arguments: argumentsOf(index) }));
   }
   return [];
 }
 
-/** @param {string} body */
-function delegateOf(body) {
-  const found = Object.entries(DELEGATES).find(([each]) => body.includes(`"name":"${each}"`));
-  if (!found) throw new Error('the request of a parent offers no tool to delegate with');
-  return found;
-}
+/**
+ * The tool of a request that starts a child; a program may ask for a title without any.
+ * @param {string} body
+ */
+const delegateOf = (body) => Object.entries(DELEGATES).find(([each]) => body.includes(`"name":"${each}"`));
 
 /**
  * The next call of a chain. Where answers can be handed on by reference they are; elsewhere the model has
  * to write them out again.
  * @param {string} body
  * @param {number} index
- * @returns {Call}
+ * @returns {Call[]}
  */
 function link(body, index) {
-  const [name, argumentsOf] = delegateOf(body);
+  const delegate = delegateOf(body);
+  if (!delegate) return [];
+  const [name, argumentsOf] = delegate;
   const { messages } = JSON.parse(body);
   const last = String(messages.findLast((/** @type {{ role: string }} */ { role }) => role === 'tool')?.content ?? '');
   if (body.includes('inputs_from')) {
     const reference = /sa_\w+/.exec(last)?.[0];
     const inputs = reference === undefined ? {} : { inputs_from: [reference] };
-    return { name, arguments: { name: 'reporter', arguments: `task ${index}`, ...inputs } };
+    return [{ name, arguments: { name: 'reporter', arguments: `task ${index}`, ...inputs } }];
   }
   const given = argumentsOf(index);
   const key = ['task', 'description', 'arguments'].find((each) => each in given) ?? 'task';
-  return { name, arguments: { ...given, [key]: `${given[key]}\n${last}` } };
+  return [{ name, arguments: { ...given, [key]: `${given[key]}\n${last}` } }];
 }
 
 /** @param {number} step */

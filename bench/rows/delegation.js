@@ -125,7 +125,10 @@ export const delegationRows = {
       const ratio = ours / sum(seen);
       const beside = `${GO} ${bytes(sum(seen))} in ${seen.length} requests`;
       const what = 'fan-out of ten, against the Go program';
-      lines.splice(1, 0, { what, ours: bytes(ours), against: beside, ratio, target: '≤ 0.1 ×', ok: ratio <= 0.1 });
+      // Where it does not offer its tool for skills at once, it has done nothing that compares.
+      const hasDelegated = seen.length > 10;
+      const target = hasDelegated ? { ratio, target: '≤ 0.1 ×', ok: ratio <= 0.1 } : {};
+      lines.splice(1, 0, { what, ours: bytes(ours), against: beside, ...target });
     }
     for (const count of [20, 200, 1_000]) {
       const catalog = await standing(context, count, false);

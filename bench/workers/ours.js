@@ -26,7 +26,7 @@ child_max_steps = 1000
 enabled = ["note"]
 `;
   const skill =
-    '---\nname: worker\nmodel: standin/child-50ms\ndescription: Takes one note.\nrunAs: subagent\n---\nTake one note, then answer.\n';
+    '---\nname: worker\nmodel: standin/child-50ms\ndescription: Takes one note.\nrunAs: subagent\nallowed-tools: note\n---\nTake one note, then answer.\n';
   const reporter = skill.replace('worker', 'reporter').replace('child-50ms', 'long');
   for (const [name, text] of Object.entries({ worker: skill, reporter })) {
     await mkdir(join(folder, '.reasonix', 'skills', name), { recursive: true });
