@@ -4,6 +4,7 @@ import type { EventOf, SessionEvent } from '../core/events.ts';
 import { linkSignals } from '../core/linked-signal.ts';
 import { prompt } from '../core/prompts.ts';
 import { wellFormed } from '../core/text.ts';
+import { toolAlias } from '../core/tool-names.ts';
 import { noUsage } from '../core/usage.ts';
 import type { ResolvedModel } from '../models/contract.ts';
 import type { Lease } from '../store/contract.ts';
@@ -111,7 +112,7 @@ export class Session {
 
   /** The tool that answers calls of this name, if the session may have it. */
   tool(name: string): Tool | undefined {
-    const ours = TOOL_SYNONYMS[name] ?? name;
+    const ours = toolAlias(name);
     return this.frozen.tools.some((definition) => definition.name === ours) ? this.#tools.get(ours) : undefined;
   }
 
@@ -287,9 +288,6 @@ export class Session {
     await this.append(begun);
   }
 }
-
-/** What other products call our tools; such calls are answered by the same code. */
-const TOOL_SYNONYMS: Readonly<Record<string, string>> = { InvokeSkill: 'run_skill', SearchSkills: 'search_skills' };
 
 /** @throws ReasonixError `session_not_found` when the log is empty. */
 export function startOf({ session, started }: Pick<Thread, 'session' | 'started'>): EventOf<'session.started'> {
