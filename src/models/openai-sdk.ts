@@ -3,8 +3,16 @@ import { dialectOf } from './dialects.ts';
 import { watchedFetch } from './watched-fetch.ts';
 import type { WireOptions } from './wire.ts';
 
-/** The SDK's client, for both wires that it speaks. */
-export async function openaiSdk({ baseUrl, apiKey, headers, name }: WireOptions): Promise<OpenAI> {
+/** The SDK's client, for both wires that it speaks: made, and the SDK loaded, when first asked for. */
+export function openaiSdk(options: WireOptions): () => Promise<OpenAI> {
+  let sdk: Promise<OpenAI> | undefined;
+  return () => {
+    sdk ??= createSdk(options);
+    return sdk;
+  };
+}
+
+async function createSdk({ baseUrl, apiKey, headers, name }: WireOptions): Promise<OpenAI> {
   const { default: Client } = await import('openai');
   return new Client({
     baseURL: baseUrl ?? 'https://api.openai.com/v1',

@@ -15,11 +15,12 @@ export function openaiClient(options: WireOptions): ModelClient {
 class ChatClient implements ModelClient {
   readonly provider: string;
   readonly #options: WireOptions;
-  #sdk: Promise<OpenAI> | undefined;
+  readonly #sdk: () => Promise<OpenAI>;
 
   constructor(options: WireOptions) {
     this.provider = options.name;
     this.#options = options;
+    this.#sdk = openaiSdk(options);
   }
 
   generate(request: ModelRequest, options: GenerateOptions): Promise<ModelReply> {
@@ -27,16 +28,11 @@ class ChatClient implements ModelClient {
     const collector = new ChatCollector();
     return attempt(this.#options, request, options, collector, async ({ watch, read }) => {
       const dialect = dialectOf({ name, baseUrl, model: request.model });
-      const sdk = await this.#load();
+      const sdk = await this.#sdk();
       const body = toOpenAIBody(request, { ...this.#options, dialect });
       const { signal, fetchOptions } = watch;
       await read(await sdk.chat.completions.create(body, { signal, fetchOptions }));
       return collector.reply(request);
     });
-  }
-
-  #load(): Promise<OpenAI> {
-    this.#sdk ??= openaiSdk(this.#options);
-    return this.#sdk;
   }
 }

@@ -15,11 +15,12 @@ export function responsesClient(options: WireOptions): ModelClient {
 class ResponsesClient implements ModelClient {
   readonly provider: string;
   readonly #options: WireOptions;
-  #sdk: Promise<OpenAI> | undefined;
+  readonly #sdk: () => Promise<OpenAI>;
 
   constructor(options: WireOptions) {
     this.provider = options.name;
     this.#options = options;
+    this.#sdk = openaiSdk(options);
   }
 
   generate(request: ModelRequest, options: GenerateOptions): Promise<ModelReply> {
@@ -27,8 +28,7 @@ class ResponsesClient implements ModelClient {
     const collector = new ResponsesCollector(name);
     return attempt(this.#options, request, options, collector, async ({ watch, read }) => {
       const { cacheKey } = dialectOf({ name, baseUrl, model: request.model });
-      this.#sdk ??= openaiSdk(this.#options);
-      const sdk = await this.#sdk;
+      const sdk = await this.#sdk();
       const body = toResponsesBody(request, { ...this.#options, provider: name, cacheKey });
       const { signal, fetchOptions } = watch;
       await read(await sdk.responses.create(body, { signal, fetchOptions }));

@@ -134,6 +134,9 @@ const withoutNul = (text: string): string => text.replaceAll('\0', '').toWellFor
  * that is under way; that on the session's row lets one of two appends at the same position through.
  */
 function statements(schema: string) {
+  const data = `coalesce(data, (
+      select large.data from ${schema}.large_events large where large.session = events.session and large.seq = events.seq
+    ))`;
   const permitted = `permitted as materialized (
       select 1 from ${schema}.leases where session = $1 and owner = $6 and epoch = $7 for update
     ), allowed as materialized (
@@ -168,13 +171,9 @@ function statements(schema: string) {
           status = coalesce(nullif($8, ''), status), title = case when title = '' then $9 else title end
         where session = $1 and last_seq = $2::integer and (select yes from allowed) returning session
       ), ${written}`,
-    read: `select seq, '{"seq":' || seq || ',"at":"' || at || '",' || substr(coalesce(data, (
-        select large.data from ${schema}.large_events large where large.session = events.session and large.seq = events.seq
-      )), 2) as json
+    read: `select seq, '{"seq":' || seq || ',"at":"' || at || '",' || substr(${data}, 2) as json
       from ${schema}.events where session = $1 and seq > $2 order by seq limit $3`,
-    raw: `select at, coalesce(data, (
-        select large.data from ${schema}.large_events large where large.session = events.session and large.seq = events.seq
-      )) as data
+    raw: `select at, ${data} as data
       from ${schema}.events where session = $1 and seq > $2 order by seq limit $3`,
     lastSeq: `select last_seq as seq from ${schema}.sessions where session = $1`,
     delete: ['leases', 'sessions', 'large_events', 'events'].map(
