@@ -23,6 +23,7 @@ import type {
 } from '../tools/skill-service.ts';
 import type { BackgroundTools } from './background-tools.ts';
 import { appliedText } from './changes-text.ts';
+import { cleanName } from './clean-name.ts';
 import { GONE, goneSkill, isGone } from './gone-skill.ts';
 import type { Isolation } from './isolation.ts';
 import { checkItems, runItems } from './items.ts';
@@ -282,13 +283,6 @@ function refused(name: string, slots: Record<string, string>, hint?: string): Re
 function unknownText(name: string, { nearest, total }: { nearest: readonly string[]; total: number }): string {
   const nearestText = nearest.length > 0 ? nearest.join(', ') : 'none';
   return prompt('skill-unknown', { name: neutralise(name), nearest: nearestText, total });
-}
-
-/** Drops `[subagent]`, list dashes, a leading slash, quotes and punctuation around, and what follows a blank. */
-export function cleanName(name: string): string {
-  const bare = name.replace(/\[[^\]]*\]/gu, ' ').replace(/^[\s\-*/`"']+/u, '');
-  const word = bare.split(/:\s/u)[0]?.trim().split(/\s/u)[0] ?? '';
-  return word.replace(/[`"':.,;!]+$/u, '');
 }
 
 /** Errors of our own become results that the model can act on; anything else is a fault and goes on up. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { cleanName } from '../../src/subagents/dispatcher.ts';
+import { cleanName } from '../../src/subagents/clean-name.ts';
 import { inputsText } from '../../src/subagents/inputs.ts';
 
 describe('answers as inputs', () => {
