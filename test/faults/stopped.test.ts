@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Accounts, accountsOf } from './check.ts';
+import type { Accounts } from './check.ts';
 import { type Life, readLogs } from './lives.ts';
 import { type Ending, Trial } from './trial.ts';
 
@@ -12,11 +12,7 @@ let expected: Accounts;
 
 beforeAll(async () => {
   root = mkdtempSync(join(tmpdir(), 'reasonix-faults-'));
-  const trial = await Trial.open(root, 999);
-  const life = await trial.live('');
-  points = life.points;
-  expected = accountsOf(life.after);
-  await trial.store.close();
+  ({ points, expected } = await Trial.undisturbed(root));
 });
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openSqliteStore, type SqliteStore } from '../../src/store/sqlite.ts';
 import { spawnTs, type TsChild } from '../helpers/spawn-ts.ts';
-import { type Accounts, violations } from './check.ts';
+import { type Accounts, accountsOf, violations } from './check.ts';
 import { type Life, readLogs } from './lives.ts';
 import { makePlace, placeOf } from './scenario.ts';
 
@@ -32,6 +32,14 @@ export class Trial {
     const folder = join(root, String(number).padStart(3, '0'));
     makePlace(folder);
     return new Trial(folder, await openSqliteStore({ home: placeOf(folder).home }));
+  }
+
+  /** The scenario without a death, in a folder under `root`: how many points it has, and its accounts. */
+  static async undisturbed(root: string): Promise<{ points: number; expected: Accounts }> {
+    const trial = await Trial.open(root, 999);
+    const { points, after } = await trial.live('');
+    await trial.store.close();
+    return { points, expected: accountsOf(after) };
   }
 
   async start(point: number | '', signal = 'SIGKILL'): Promise<{ child: TsChild; ended: () => Promise<Life> }> {

@@ -50,6 +50,7 @@ const WAYS: readonly [name: string, go: (tried: Tried) => Promise<RunResult>][] 
     'answers of others as inputs',
     ({ session, ref }) => session.runSkill({ name: 'dig', arguments: 'more', inputs_from: [ref] }).result,
   ],
+  ['a list of items', ({ session }) => session.send('tool {"name":"dig","items":["x"]}').result],
   ['the background', ({ session }) => session.send('tool {"name":"dig","arguments":"x","background":true}').result],
 ];
 
