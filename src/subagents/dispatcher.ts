@@ -2,9 +2,7 @@ import type { LimitReached } from '../core/budget.ts';
 import { describeError, ReasonixError } from '../core/errors.ts';
 import type { EventOf } from '../core/events.ts';
 import { prompt } from '../core/prompts.ts';
-import { shortDescription } from '../skills/catalog.ts';
 import { createSkill } from '../skills/create.ts';
-import { neutralise } from '../skills/neutralise.ts';
 import { preloadOf, unknownPreloads } from '../skills/preload.ts';
 import { renderAlreadyLoaded, renderForReading, renderInline } from '../skills/render.ts';
 import { searchSkills } from '../skills/search.ts';
@@ -24,6 +22,7 @@ import type {
 import type { BackgroundTools } from './background-tools.ts';
 import { appliedText } from './changes-text.ts';
 import { cleanName } from './clean-name.ts';
+import { findSkill, refused, taskFor } from './find-skill.ts';
 import { GONE, goneSkill, isGone } from './gone-skill.ts';
 import type { Isolation } from './isolation.ts';
 import { checkItems, runItems } from './items.ts';
@@ -141,25 +140,10 @@ export class Dispatcher implements SkillService {
     return answering(() => this.#options.backgroundTools.send(input, this.#caller(context), context));
   }
 
-  /** The skill that a name stands for; models copy the tag and the dash of a catalog line along. */
   async #find(name: string, { session }: LiveSession): Promise<Skill> {
     const library = await this.#options.library(session.info.cwd);
-    const exact = library.find(name);
-    const lookup = exact.status === 'unknown' ? library.find(cleanName(name)) : exact;
-    switch (lookup.status) {
-      case 'found':
-        if (session.thread.disabledSkills.has(lookup.skill.name))
-          throw refused('skill-disabled', { name: lookup.skill.name });
-        return lookup.skill;
-      case 'disabled':
-        throw refused('skill-disabled', { name: lookup.name });
-      case 'ambiguous':
-        throw refused('skill-ambiguous', { name: neutralise(name), names: lookup.names.join(', ') });
-      case 'unknown':
-        throw new ReasonixError('skill_not_found', unknownText(name, lookup), {
-          hint: session.tool('search_skills') && prompt('skill-unknown-search'),
-        });
-    }
+    const canSearch = session.tool('search_skills') !== undefined;
+    return findSkill(library, name, { disabled: session.thread.disabledSkills, canSearch });
   }
 
   /** The skill of a child that outlived it: a thread is gone on with by its own instructions. */
@@ -186,9 +170,7 @@ export class Dispatcher implements SkillService {
 
   async #runChild(skill: Skill, input: RunSkillInput, parent: LiveSession, context: ToolContext): Promise<ToolOutcome> {
     const { continue_from: continueFrom, fork_from: forkFrom, inputs_from: inputsFrom } = input;
-    if (continueFrom && forkFrom) throw refused('continue-or-fork', { name: skill.name });
-    const task = input.arguments?.trim() ?? '';
-    if (task === '') throw refused('no-task', { name: skill.name }, takes(skill));
+    const task = taskFor(skill, input);
     const body = isGone(skill) ? GONE : await (await this.#options.library(parent.session.info.cwd)).load(skill);
     const { call, signal, recovering } = context;
     const request = { parent, call, skill, body, task, continueFrom, forkFrom, inputsFrom, signal, recovering };
@@ -269,21 +251,6 @@ const loadedEvent = (skill: Skill, hash: string): EventOf<'skill.loaded'> => ({
 });
 
 const loadedEvents = (skill: Skill, hash: string) => (isGone(skill) ? [] : [loadedEvent(skill, hash)]);
-
-/** What its author says it takes. */
-function takes({ argumentHint, argumentNames }: Skill): string | undefined {
-  const hint = shortDescription(argumentHint ?? argumentNames.join(' '));
-  return hint === '' ? undefined : prompt('argument-hint', { hint });
-}
-
-function refused(name: string, slots: Record<string, string>, hint?: string): ReasonixError {
-  return new ReasonixError('skill_refused', prompt(name, slots), { hint });
-}
-
-function unknownText(name: string, { nearest, total }: { nearest: readonly string[]; total: number }): string {
-  const nearestText = nearest.length > 0 ? nearest.join(', ') : 'none';
-  return prompt('skill-unknown', { name: neutralise(name), nearest: nearestText, total });
-}
 
 /** Errors of our own become results that the model can act on; anything else is a fault and goes on up. */
 async function answering(work: () => Promise<ToolOutcome>): Promise<ToolOutcome> {

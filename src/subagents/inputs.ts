@@ -1,5 +1,6 @@
 import { prompt } from '../core/prompts.ts';
 import { byteLength } from '../core/text.ts';
+import type { Thread } from '../session/thread.ts';
 import type { SessionStore } from '../store/contract.ts';
 import { clippedAnswer, fairShare } from './fair-share.ts';
 import { answerOf, findReference } from './references.ts';
@@ -33,17 +34,25 @@ function section(input: Input): string {
  * Looks the answers up in the logs of the children, so that a chain does not pass through the
  * parent's tokens. @throws ReasonixError for a reference that is unknown, foreign or still running.
  */
-export async function withInputs(
+export function withInputs(
   store: SessionStore,
   task: string,
   references: readonly string[],
   root: string,
 ): Promise<string> {
+  return withAnswersOf(task, references, async (reference) => (await findReference(store, reference, root)).thread);
+}
+
+/** The same for whoever finds the children in another way. */
+export async function withAnswersOf(
+  task: string,
+  references: readonly string[],
+  find: (reference: string) => Promise<Thread>,
+): Promise<string> {
   const inputs = await Promise.all(
-    [...new Set(references)].map(async (reference): Promise<Input> => {
-      const { thread } = await findReference(store, reference, root);
-      return { reference, ...answerOf(reference, thread) };
-    }),
+    [...new Set(references)].map(
+      async (reference): Promise<Input> => ({ reference, ...answerOf(reference, await find(reference)) }),
+    ),
   );
   const share = fairShare(
     inputs.map(({ answer }) => byteLength(answer)),
