@@ -1,7 +1,7 @@
 import type { Budget } from '../core/budget.ts';
 import { ReasonixError } from '../core/errors.ts';
 import type { EventOf } from '../core/events.ts';
-import { newReference, referenceOf } from '../core/ids.ts';
+import { referenceOf } from '../core/ids.ts';
 import { prompt } from '../core/prompts.ts';
 import { forkHistory } from '../session/fork.ts';
 import type { SessionHost } from '../session/host.ts';
@@ -167,16 +167,15 @@ export class ChildSessions {
   async #create(request: ChildRequest, budget: Budget, source?: Thread): Promise<Session> {
     const { parent, skill } = request;
     const { isolation } = this.#options;
-    if (skill.isolation !== 'worktree') return this.#new(request, budget, { reference: referenceFor(request), source });
-    // A folder that was made for the same reference before a crash would be in the way.
-    const reference = newReference();
+    const reference = referenceFor(request);
+    if (skill.isolation !== 'worktree') return this.#new(request, budget, { reference, source });
     const worktree = await isolation.make(reference, parent.session.info.cwd, source?.session);
-    try {
-      return await this.#new(request, budget, { reference, source, worktree });
-    } catch (error) {
+    const session = await this.#new(request, budget, { reference, source, worktree }).catch(async (error: unknown) => {
       await isolation.abandon(worktree);
       throw error;
-    }
+    });
+    if (request.recovering) await isolation.keep(worktree);
+    return session;
   }
 
   async #new(request: ChildRequest, budget: Budget, { reference, source, worktree }: NewChild): Promise<Session> {

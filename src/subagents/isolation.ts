@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
-import { join, relative, sep } from 'node:path';
+import { mkdir, rmdir } from 'node:fs/promises';
+import { dirname, join, relative, sep } from 'node:path';
 import { ReasonixError } from '../core/errors.ts';
 import type { EventOf, SessionEvent, StoredEvent } from '../core/events.ts';
 import { isReference } from '../core/ids.ts';
@@ -9,9 +9,9 @@ import type { LeaseKeeper } from '../session/lease-keeper.ts';
 import type { SessionInfo } from '../session/middleware.ts';
 import { Thread } from '../session/thread.ts';
 import type { SessionStore } from '../store/contract.ts';
-import { diffFile, worktreeFolder, worktreesFolder } from './own-folders.ts';
+import { diffFile, newWorktree, worktreeFolder, worktreesFolder } from './own-folders.ts';
 import { diffOf } from './worktree/diff.ts';
-import { isIntact, makeWorktree, removeWorktree } from './worktree/folder.ts';
+import { isIntact, makeWorktree, removeOthers, removeWorktree, removeWorktrees } from './worktree/folder.ts';
 import { mergeInto, treeWith } from './worktree/merge.ts';
 import { problem } from './worktree/problem.ts';
 import { findRepository } from './worktree/repository.ts';
@@ -71,15 +71,26 @@ export class Isolation {
   }
 
   /**
-   * Makes the worktree of a new child, and gives what its log is to say of it. A crash before that log
-   * begins leaves a folder that `orphans` finds. The child sees what its caller sees: the commit, changes
-   * that are not committed, and new files that are not ignored; a copy of `source` what that one has done.
+   * Makes the worktree of a new child, and gives what its log is to say of it. Each attempt has a folder of
+   * its own: of several processes that make one for the same child, each may be stopped anywhere, and the
+   * one that begins the log has its worktree untouched by the others; `keep` removes theirs. The child sees
+   * what its caller sees: the commit, changes that are not committed, and new files that are not ignored; a
+   * copy of `source` what that one has done.
    * @throws ReasonixError `worktree` where there can be none, in words for a model.
    */
   async make(reference: string, caller: string, source?: string): Promise<EventOf<'worktree.started'>> {
+    const folder = newWorktree(this.#options.reasonixHome, reference);
+    try {
+      return await this.#make(folder, caller, source);
+    } catch (error) {
+      await this.#drop(folder);
+      throw error;
+    }
+  }
+
+  async #make(folder: string, caller: string, source?: string): Promise<EventOf<'worktree.started'>> {
     const around = await findRepository(caller);
     const { top, common, prefix, head } = around;
-    const folder = worktreeFolder(this.#options.reasonixHome, reference);
     const cwd = prefix === '' ? folder : join(folder, prefix);
     const place = { type: 'worktree.started' as const, folder, cwd, caller, repository: top, common };
     const copied = source === undefined ? undefined : await this.#state(source);
@@ -92,8 +103,14 @@ export class Isolation {
 
   /** Removes the worktree of a child that could not be started. */
   async abandon({ folder, repository, cwd }: EventOf<'worktree.started'>): Promise<void> {
-    await removeWorktree(folder, repository);
+    await this.#drop(folder, repository);
     this.#options.closed(cwd);
+  }
+
+  /** Removes what was made for a child before a crash, now that its log names the worktree that it has. */
+  async keep({ folder, common }: EventOf<'worktree.started'>): Promise<void> {
+    // What stays goes with the worktree itself.
+    await removeOthers(folder, common).catch(() => {});
   }
 
   /** Before a child that has a log is opened: its worktree is there again, a new one when it was closed. */
@@ -103,7 +120,7 @@ export class Isolation {
     if (!state) return;
     if (!state.closed) return this.#ensure(info.session, state);
     await this.#holding(info.session, async (append, events) => {
-      const made = await this.make(info.session, state.started.caller);
+      const made = await this.#make(state.started.folder, state.started.caller);
       const started = { ...made, cwd: info.cwd };
       const notice: SessionEvent = { type: 'user.message', origin: 'notice', content: prompt('worktree-renewed') };
       const isCut = Thread.fold(info.session, events).turn !== undefined;
@@ -221,9 +238,15 @@ export class Isolation {
   async #close(state: WorktreeState, how: Applied['how'], append: Append): Promise<void> {
     const closed: EventOf<'worktree.closed'> = { type: 'worktree.closed', how };
     const [stored] = await append([closed]);
+    const { folder, common, cwd } = state.started;
     state.closed = { ...closed, at: stored?.at ?? '' };
-    await removeWorktree(state.started.folder, state.started.repository);
-    this.#options.closed(state.started.cwd);
+    await removeWorktrees(dirname(folder), common);
+    this.#options.closed(cwd);
+  }
+
+  async #drop(folder: string, repository?: string): Promise<void> {
+    await removeWorktree(folder, repository).catch(() => {});
+    await rmdir(dirname(folder)).catch(() => {});
   }
 
   #diffFile(reference: string): string {

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -14,9 +15,16 @@ export const scratchFolder = (reasonixHome: string, reference: string): string =
 
 export const worktreesFolder = (reasonixHome: string): string => join(reasonixHome, 'worktrees');
 
-/** The git worktree of a child whose skill asks for one. */
+/**
+ * Holds the git worktree of a child whose skill asks for one, in a folder of its own that its log names.
+ * Beside it there may be what other processes have made for the same child without coming to a log.
+ */
 export const worktreeFolder = (reasonixHome: string, reference: string): string =>
   join(worktreesFolder(reasonixHome), reference);
+
+/** A worktree of the child that nobody else makes. */
+export const newWorktree = (reasonixHome: string, reference: string): string =>
+  join(worktreeFolder(reasonixHome, reference), randomBytes(4).toString('hex'));
 
 /** The changes of a worktree, when they are too large for the log. */
 export const diffFile = (reasonixHome: string, reference: string): string =>

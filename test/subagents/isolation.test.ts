@@ -163,7 +163,13 @@ function isolated(
   shop.skill('fix', { runAs: 'subagent', isolation: 'worktree', ...header }, 'Fix.');
   const repo = repository(files, shop.cwd);
   const worktrees = join(shop.home, '.reasonix/worktrees');
-  return { ...shop, repo, worktrees, text: (name: string) => readFileSync(join(shop.cwd, name), 'utf8') };
+  /** Its folder: there is one. */
+  const worktreeOf = (reference: string) => {
+    const made = readdirSync(join(worktrees, reference));
+    expect(made).toHaveLength(1);
+    return join(worktrees, reference, ...made);
+  };
+  return { ...shop, repo, worktrees, worktreeOf, text: (name: string) => readFileSync(join(shop.cwd, name), 'utf8') };
 }
 
 const write = (path: string, content: string) => ({ calls: [call('write_file', { path, content })] });
@@ -270,7 +276,7 @@ describe('isolation: worktree', { timeout: 120_000 }, () => {
     };
     const { runtime } = await shop.open(script, open);
     const first = await runtime.skill('fix').run('echo 1 >> log.txt; cat log.txt; pwd');
-    const folder = join(shop.worktrees, first.ref);
+    const folder = shop.worktreeOf(first.ref);
     expect(first.answer).toContain(`1\n${folder}`);
     const second = await first.continue('echo 2 >> log.txt; cat log.txt');
     expect(second.answer).toContain('1\n2\n');
@@ -307,7 +313,7 @@ describe('isolation: worktree', { timeout: 120_000 }, () => {
     await (await runtime.session()).send('go').result;
     const [source = '', copy = ''] = referencesIn(model.requests.at(-1)?.messages ?? []);
     const files = (reference: string) =>
-      readdirSync(join(shop.worktrees, reference)).filter((name) => /^(first|second)/.test(name));
+      readdirSync(shop.worktreeOf(reference)).filter((name) => /^(first|second)/.test(name));
     expect([files(source), files(copy)]).toEqual([['first.txt'], ['first.txt', 'second.txt']]);
     await runtime.applyChanges(copy);
     expect(existsSync(join(shop.cwd, 'second.txt'))).toBe(true);
@@ -425,7 +431,7 @@ describe('isolation: worktree', { timeout: 120_000 }, () => {
     const children = model.requests.filter((request) => request.skill === 'fix' && results(request).length === 3);
     expect(children).toHaveLength(2);
     for (const child of children) {
-      const folder = join(shop.worktrees, child.session, 'pkg');
+      const folder = join(shop.worktreeOf(child.session), 'pkg');
       expect(child.system).toContain(folder);
       expect(child.system).toContain('Speak like a pirate.');
       expect(child.system).toContain(join(shop.cwd, '.reasonix/skills/fix'));
@@ -433,7 +439,7 @@ describe('isolation: worktree', { timeout: 120_000 }, () => {
       expect(script?.content).toBe('echo script\n');
       expect(pwd?.content).toContain(`${folder}\n`);
       expect(readFileSync(join(folder, 'mark.txt'), 'utf8')).toBe('mark\n');
-      expect(skill?.content).toContain(join(shop.worktrees, child.session, '.reasonix/skills/inside'));
+      expect(skill?.content).toContain(join(shop.worktreeOf(child.session), '.reasonix/skills/inside'));
     }
   });
 

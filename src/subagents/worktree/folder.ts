@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readFile, rm } from 'node:fs/promises';
+import { readdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { makePrivate } from '../own-folders.ts';
 import { git } from './git.ts';
@@ -69,8 +69,42 @@ export async function removeWorktree(folder: string, repository: string | undefi
   if (!existsSync(folder)) return;
   const common = (await commonFolder(folder)) ?? repository;
   await rm(folder, { recursive: true, force: true, maxRetries: 3 });
-  if (common === undefined || !existsSync(common)) return;
+  if (common !== undefined) await forgetWorktree(folder, common);
+}
+
+/** Removes all worktrees in a folder, and that folder. */
+export async function removeWorktrees(root: string, repository?: string): Promise<void> {
+  for (const folder of await worktreesIn(root)) await removeWorktree(folder, repository);
+  await rm(root, { recursive: true, force: true });
+}
+
+/**
+ * Removes all worktrees in the folder of `kept` but that one, also what the repository keeps of one
+ * that `git worktree add` was killed before it made its folder.
+ */
+export async function removeOthers(kept: string, common: string): Promise<void> {
+  const root = dirname(kept);
+  const known = (await knownWorktrees(common)).filter((folder) => dirname(folder) === root);
+  for (const folder of new Set([...(await worktreesIn(root)), ...known])) {
+    if (folder === kept) continue;
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+    await forgetWorktree(folder, common);
+  }
+}
+
+const worktreesIn = async (root: string): Promise<string[]> =>
+  (await readdir(root).catch(() => [])).map((name) => join(root, name));
+
+async function knownWorktrees(common: string): Promise<string[]> {
+  const own = join(common, 'worktrees');
+  const names = await readdir(own).catch(() => []);
+  const leads = await Promise.all(names.map((name) => readFile(join(own, name, 'gitdir'), 'utf8').catch(() => '')));
+  return leads.filter(Boolean).map((lead) => dirname(lead.trimEnd()));
+}
+
+async function forgetWorktree(folder: string, common: string): Promise<void> {
   // The repository may be gone, or damaged; then nothing has to be taken from it.
+  if (!existsSync(common)) return;
   await inTurn(common, () =>
     git(common, ['worktree', 'remove', '--force', '--force', folder], { codes: [0, 1, 128] }),
   ).catch(() => {});

@@ -10,12 +10,12 @@ import {
   worktreeFolder,
   worktreesFolder,
 } from '../own-folders.ts';
-import { removeWorktree } from './folder.ts';
+import { removeWorktrees } from './folder.ts';
 
 /** Removes what a child has outside of its log: scratch folder, worktree with all that is in it, diff. */
 export async function removeFolders(reasonixHome: string, reference: string): Promise<void> {
   if (!isReference(reference)) return;
-  await removeWorktree(worktreeFolder(reasonixHome, reference), undefined);
+  await removeWorktrees(worktreeFolder(reasonixHome, reference));
   await rm(diffFile(reasonixHome, reference), { force: true });
   await removeScratch(reasonixHome, reference);
 }
