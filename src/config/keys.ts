@@ -34,6 +34,7 @@ export const KEYS = {
     doc: 'Several tool calls a step, or one at a time; unset: as the server does it.',
   },
   'providers.*.images': { type: 'boolean', doc: 'Send pictures that tools return; unset: by server and model.' },
+  'providers.*.stream': { type: 'boolean', doc: 'Ask for answers as a stream (unset), or in one piece (false).' },
   'providers.*.script': { type: 'path', doc: 'YAML file of rules, for kind "scripted".' },
   'providers.*.headers.*': { type: 'string', secret: true, doc: 'HTTP header sent with every request.' },
   'providers.*.prices.*.input': { type: 'number', min: 0, doc: 'Price of a million prompt tokens.' },

@@ -2,7 +2,7 @@ import type {
   Base64ImageSource,
   ContentBlockParam,
   ImageBlockParam,
-  MessageCreateParamsStreaming,
+  MessageCreateParams,
   MessageParam,
   TextBlockParam,
   Tool,
@@ -28,7 +28,7 @@ export interface MessagesState {
 /** Tokens of an answer default to 32,000 for Claude 4 and newer, to 8,192 before and for others. */
 export type MessagesBodyOptions = RequestSettings;
 
-export type MessagesBody = MessageCreateParamsStreaming;
+export type MessagesBody = MessageCreateParams;
 
 const BREAKPOINT = { cache_control: { type: 'ephemeral' } } as const;
 
@@ -64,7 +64,7 @@ export function toAnthropicBody(request: ModelRequest, options: MessagesBodyOpti
     ...(definitions.length > 0 ? { tools: definitions } : {}),
     ...(system.length > 0 ? { system } : {}),
     messages,
-    stream: true,
+    stream: options.stream ?? true,
     max_tokens: limit,
     ...(hasTools ? toolChoice(request, options) : {}),
     ...thinking,

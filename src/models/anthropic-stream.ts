@@ -37,7 +37,7 @@ const FINISH: Readonly<Record<string, string>> = {
   refusal: 'content_filter',
 };
 
-/** The parts of a streamed answer, put together over every pause of the turn. */
+/** The parts of an answer, put together over every pause of the turn. */
 export class MessagesCollector {
   text = '';
   readonly #blocks: Block[] = [];
@@ -76,6 +76,27 @@ export class MessagesCollector {
       default:
         return [];
     }
+  }
+
+  /**
+   * Takes an answer in that was not streamed. Where it was cut off, its last call may lack arguments that
+   * it was to have: its block stays open.
+   */
+  addWhole(answer: Record<string, unknown>): ModelDelta[] {
+    const { content, stop_reason: reason } = answer as { content?: (Block | null)[]; stop_reason?: string | null };
+    if (!Array.isArray(content)) throw new CutStream('the answer holds no content');
+    const blocks = content.filter((block) => block !== null);
+    const wasCut = FINISH[reason ?? ''] === 'length';
+    const events = [
+      { type: 'message_start', message: answer },
+      ...blocks.flatMap((block, index) => [
+        { type: 'content_block_start', index, content_block: block },
+        ...(wasCut && index === blocks.length - 1 ? [] : [{ type: 'content_block_stop', index }]),
+      ]),
+      { type: 'message_delta', delta: { stop_reason: reason } },
+      { type: 'message_stop' },
+    ];
+    return events.flatMap((event) => this.add(event as unknown as RawMessageStreamEvent));
   }
 
   /**

@@ -1,9 +1,8 @@
 import type Anthropic from '@anthropic-ai/sdk';
-import type { Stream } from '@anthropic-ai/sdk/core/streaming';
 import type { MessageParam, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages/messages';
 import { toAnthropicBody } from './anthropic-body.ts';
 import { MessagesCollector } from './anthropic-stream.ts';
-import { attempt } from './attempt.ts';
+import { attempt, type Decoder } from './attempt.ts';
 import type { GenerateOptions, ModelClient, ModelReply, ModelRequest } from './contract.ts';
 import { watchedFetch } from './watched-fetch.ts';
 import type { WireOptions } from './wire.ts';
@@ -18,10 +17,16 @@ export function anthropicClient(options: WireOptions): ModelClient {
   return new MessagesClient(options);
 }
 
+/** The SDK's client, and its decoder of streams. */
+interface Sdk {
+  client: Anthropic;
+  decode: Decoder<RawMessageStreamEvent>;
+}
+
 class MessagesClient implements ModelClient {
   readonly provider: string;
   readonly #options: WireOptions;
-  #sdk: Promise<Anthropic> | undefined;
+  #sdk: Promise<Sdk> | undefined;
 
   constructor(options: WireOptions) {
     this.provider = options.name;
@@ -31,29 +36,29 @@ class MessagesClient implements ModelClient {
   generate(request: ModelRequest, options: GenerateOptions): Promise<ModelReply> {
     const collector = new MessagesCollector();
     return attempt(this.#options, request, options, collector, async ({ watch, read }) => {
-      const sdk = await this.#load();
+      const { client, decode } = await this.#load();
       const body = toAnthropicBody(request, this.#options);
       const { messages } = body;
       const { signal, fetchOptions } = watch;
       for (let pauses = 0; ; pauses++) {
         // `messages.create` writes warnings about models to the console of whoever embeds this.
-        const call = { body, stream: true, signal, fetchOptions } as const;
-        await read(await sdk.post<Stream<RawMessageStreamEvent>>('/v1/messages', call));
+        await read(await client.post('/v1/messages', { body, signal, fetchOptions }).asResponse(), decode);
         if (!collector.endPart() || pauses === MAX_PAUSES) return collector.reply(request);
         body.messages = [...messages, { role: 'assistant', content: collector.content } as unknown as MessageParam];
       }
     });
   }
 
-  #load(): Promise<Anthropic> {
+  #load(): Promise<Sdk> {
     this.#sdk ??= this.#create();
     return this.#sdk;
   }
 
-  async #create(): Promise<Anthropic> {
+  async #create(): Promise<Sdk> {
     const { default: Client } = await import('@anthropic-ai/sdk');
+    const { Stream } = await import('@anthropic-ai/sdk/core/streaming');
     const { baseUrl, apiKey, headers } = this.#options;
-    return new Client({
+    const client = new Client({
       baseURL: sdkUrl(baseUrl),
       apiKey: apiKey ?? 'none',
       authToken: null,
@@ -64,6 +69,7 @@ class MessagesClient implements ModelClient {
       timeout: 2 ** 31 - 1,
       logLevel: 'off',
     });
+    return { client, decode: (response) => Stream.fromSSEResponse(response, new AbortController(), client) };
   }
 }
 

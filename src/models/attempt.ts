@@ -1,22 +1,28 @@
 import { ReasonixError } from '../core/errors.ts';
+import { answerOf, errorIn } from './answer.ts';
 import type { GenerateOptions, ModelDelta, ModelReply, ModelRequest } from './contract.ts';
 import { cancelledError, providerError } from './provider-error.ts';
 import { withFirstCallOnly } from './tool-calls.ts';
-import { DEFAULT_IDLE_TIMEOUT, Watch } from './watched-fetch.ts';
+import { DEFAULT_ANSWER_TIMEOUT, DEFAULT_IDLE_TIMEOUT, Watch } from './watched-fetch.ts';
 import { secretsOf, type WireOptions } from './wire.ts';
 
-/** What gathers an answer from the pieces of a stream. */
+/** What gathers an answer from the pieces of a stream, or takes it in at once. */
 export interface Collector<Piece> {
   readonly text: string;
   add(piece: Piece): Iterable<ModelDelta>;
+  /** @throws CutStream when it holds no answer. */
+  addWhole(answer: Record<string, unknown>): Iterable<ModelDelta>;
 }
+
+/** Takes the events of a stream apart; it is the SDK's. */
+export type Decoder<Piece> = (response: Response) => AsyncIterable<Piece>;
 
 /** What one attempt lends to the code of a wire. */
 export interface Attempt<Piece> {
   /** For the SDK's call, so that it stops with the caller and when the server falls silent. */
   readonly watch: Watch;
-  /** Reads a stream to its end into the collector. */
-  read(stream: AsyncIterable<Piece>): Promise<void>;
+  /** Reads an answer to its end into the collector, whether it is streamed or not. */
+  read(response: Response, decode: Decoder<Piece>): Promise<void>;
 }
 
 /**
@@ -31,11 +37,20 @@ export async function attempt<Piece>(
   ask: (attempt: Attempt<Piece>) => Promise<ModelReply>,
 ): Promise<ModelReply> {
   if (signal.aborted) throw cancelledError(signal);
-  const { name, baseUrl, keyVariable, idleTimeout = DEFAULT_IDLE_TIMEOUT } = options;
-  const watch = new Watch(signal, idleTimeout);
-  const read = async (stream: AsyncIterable<Piece>): Promise<void> => {
-    for await (const piece of stream) {
-      for (const delta of collector.add(piece)) onDelta?.(delta);
+  const { name, baseUrl, keyVariable, stream = true, idleTimeout = DEFAULT_IDLE_TIMEOUT } = options;
+  const { answerTimeout = DEFAULT_ANSWER_TIMEOUT } = options;
+  const watch = new Watch(signal, { idle: idleTimeout, beginning: stream ? undefined : answerTimeout });
+  const show = (deltas: Iterable<ModelDelta>): void => {
+    for (const delta of deltas) onDelta?.(delta);
+  };
+  const read = async (response: Response, decode: Decoder<Piece>): Promise<void> => {
+    const answer = await answerOf(response);
+    if ('whole' in answer) {
+      const error = errorIn(answer.whole);
+      if (error) throw error;
+      show(collector.addWhole(answer.whole));
+    } else {
+      for await (const piece of decode(answer.events)) show(collector.add(piece));
     }
     if (signal.aborted) throw cancelledError(signal, collector.text);
     if (watch.silent) throw watch.silent;

@@ -78,6 +78,8 @@ export interface ProviderSettings {
   parallel_tools?: boolean | undefined;
   /** Whether pictures in tool results are sent. Default by server and model. */
   images?: boolean | undefined;
+  /** False: answers are asked for in one piece. Default true. */
+  stream?: boolean | undefined;
   /** kind `scripted`: the YAML file of rules. */
   script?: string | undefined;
 }

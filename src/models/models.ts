@@ -181,7 +181,9 @@ class ProviderModels implements Models {
       thinking: settings.thinking,
       parallelTools: settings.parallel_tools,
       images: settings.images,
+      stream: settings.stream,
       idleTimeout: this.#options.idleTimeout,
+      answerTimeout: this.#options.retry?.deadline,
     };
   }
 }

@@ -1,5 +1,5 @@
 import type {
-  ChatCompletionCreateParamsStreaming,
+  ChatCompletionCreateParams,
   ChatCompletionMessageParam,
   ChatCompletionTool,
 } from 'openai/resources/chat/completions';
@@ -28,7 +28,7 @@ export interface ChatBodyOptions extends RequestSettings {
   dialect: Dialect;
 }
 
-export type ChatBody = ChatCompletionCreateParamsStreaming;
+export type ChatBody = ChatCompletionCreateParams;
 
 /**
  * The body of a request. Its keys stand in the order of the prompt, tools and system before the
@@ -36,7 +36,7 @@ export type ChatBody = ChatCompletionCreateParamsStreaming;
  * gives a body that starts with the bytes of the shorter one's, up to the end of its messages.
  */
 export function toOpenAIBody(request: ModelRequest, options: ChatBodyOptions): ChatBody {
-  const { dialect, parallelTools } = options;
+  const { dialect, parallelTools, stream = true } = options;
   const { tools } = request;
   const limit = request.maxOutputTokens ?? options.maxOutputTokens;
   const sendsParallel = tools.length > 0 && parallelTools !== undefined && dialect.parallelTools;
@@ -44,8 +44,8 @@ export function toOpenAIBody(request: ModelRequest, options: ChatBodyOptions): C
     model: request.model,
     ...(tools.length > 0 ? { tools: tools.map(toChatTool) } : {}),
     messages: toChatMessages(request, options),
-    stream: true,
-    ...(dialect.streamOptions ? { stream_options: { include_usage: true } } : {}),
+    stream,
+    ...(stream && dialect.streamOptions ? { stream_options: { include_usage: true } } : {}),
     ...(tools.length > 0 && request.toolChoice === 'none' ? { tool_choice: 'none' } : {}),
     ...(sendsParallel ? { parallel_tool_calls: parallelTools } : {}),
     ...(limit === undefined ? {} : { [dialect.maxTokens]: limit }),

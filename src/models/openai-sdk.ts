@@ -1,20 +1,28 @@
 import type OpenAI from 'openai';
+import type { Decoder } from './attempt.ts';
 import { dialectOf } from './dialects.ts';
 import { watchedFetch } from './watched-fetch.ts';
 import type { WireOptions } from './wire.ts';
 
-/** The SDK's client, for both wires that it speaks: made, and the SDK loaded, when first asked for. */
-export function openaiSdk(options: WireOptions): () => Promise<OpenAI> {
-  let sdk: Promise<OpenAI> | undefined;
+/** The SDK's client, and its decoder of streams. */
+export interface OpenAISdk {
+  client: OpenAI;
+  decode: Decoder<unknown>;
+}
+
+/** The SDK, for both wires that it speaks: loaded, and its client made, when first asked for. */
+export function openaiSdk(options: WireOptions): () => Promise<OpenAISdk> {
+  let sdk: Promise<OpenAISdk> | undefined;
   return () => {
     sdk ??= createSdk(options);
     return sdk;
   };
 }
 
-async function createSdk({ baseUrl, apiKey, headers, name }: WireOptions): Promise<OpenAI> {
+async function createSdk({ baseUrl, apiKey, headers, name }: WireOptions): Promise<OpenAISdk> {
   const { default: Client } = await import('openai');
-  return new Client({
+  const { Stream } = await import('openai/core/streaming');
+  const client = new Client({
     baseURL: baseUrl ?? 'https://api.openai.com/v1',
     // A server without keys gets no header; the SDK wants a value all the same.
     apiKey: apiKey ?? 'none',
@@ -28,4 +36,5 @@ async function createSdk({ baseUrl, apiKey, headers, name }: WireOptions): Promi
     timeout: 2 ** 31 - 1,
     logLevel: 'off',
   });
+  return { client, decode: (response) => Stream.fromSSEResponse(response, new AbortController(), client) };
 }

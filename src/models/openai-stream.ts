@@ -1,5 +1,6 @@
 import { wellFormed } from '../core/text.ts';
 import type { Usage } from '../core/usage.ts';
+import { errorIn } from './answer.ts';
 import type { ModelDelta, ModelReply, ModelRequest } from './contract.ts';
 import { estimateUsage } from './estimate.ts';
 import type { ChatState } from './openai-body.ts';
@@ -59,7 +60,12 @@ const FINISH: Readonly<Record<string, string>> = {
 /** The fields in which servers stream reasoning; the first that comes counts. */
 const REASONING_FIELDS = ['reasoning_content', 'reasoning', 'thinking'] as const;
 
-/** The parts of a streamed answer, put together. */
+/** An answer that was not streamed. */
+interface WholeChat extends Omit<ChatChunk, 'choices'> {
+  choices?: ({ message?: ChatDelta | null; finish_reason?: string | null; error?: unknown } | null)[] | null;
+}
+
+/** The parts of an answer, put together. */
 export class ChatCollector {
   text = '';
   #reasoning = '';
@@ -70,14 +76,31 @@ export class ChatCollector {
   #model = '';
   #finishReason: string | undefined;
 
-  /** Takes a chunk in; returns what a viewer may be shown of it. */
+  /**
+   * Takes a chunk in; returns what a viewer may be shown of it.
+   * @throws what an upstream of the server is said to have failed with, in the shape of the SDK's errors.
+   */
   add(chunk: unknown): ModelDelta[] {
     const { model, usage, x_groq: groq, choices } = (chunk ?? {}) as ChatChunk;
     if (model) this.#model = model;
     this.#usage = usage ?? groq?.usage ?? this.#usage;
     const [choice] = choices ?? [];
+    const error = choice && errorIn(choice as Record<string, unknown>);
+    if (error) throw error;
     if (choice?.finish_reason) this.#finishReason = choice.finish_reason;
     return choice?.delta ? this.#addDelta(choice.delta) : [];
+  }
+
+  /** Takes an answer in that was not streamed; a call of it has its place, whatever its id is. */
+  addWhole(answer: Record<string, unknown>): ModelDelta[] {
+    const { choices, ...rest } = answer as WholeChat;
+    const [choice] = choices ?? [];
+    if (!choice?.message && !choice?.error) throw new CutStream('the answer holds no choice');
+    const { message, finish_reason: reason, error } = choice;
+    const calls = (message?.tool_calls ?? []).map((call, index) => call && { ...call, index });
+    const finish = reason ?? (calls.length > 0 ? 'tool_calls' : 'stop');
+    const delta = { ...message, tool_calls: calls };
+    return this.add({ ...rest, choices: [{ delta, finish_reason: finish, error }] });
   }
 
   /** @throws CutStream when the stream ended before the answer did. */

@@ -1,9 +1,8 @@
-import type OpenAI from 'openai';
 import { attempt } from './attempt.ts';
 import type { GenerateOptions, ModelClient, ModelReply, ModelRequest } from './contract.ts';
 import { dialectOf } from './dialects.ts';
 import { toOpenAIBody } from './openai-body.ts';
-import { openaiSdk } from './openai-sdk.ts';
+import { type OpenAISdk, openaiSdk } from './openai-sdk.ts';
 import { ChatCollector } from './openai-stream.ts';
 import type { WireOptions } from './wire.ts';
 
@@ -15,7 +14,7 @@ export function openaiClient(options: WireOptions): ModelClient {
 class ChatClient implements ModelClient {
   readonly provider: string;
   readonly #options: WireOptions;
-  readonly #sdk: () => Promise<OpenAI>;
+  readonly #sdk: () => Promise<OpenAISdk>;
 
   constructor(options: WireOptions) {
     this.provider = options.name;
@@ -28,10 +27,10 @@ class ChatClient implements ModelClient {
     const collector = new ChatCollector();
     return attempt(this.#options, request, options, collector, async ({ watch, read }) => {
       const dialect = dialectOf({ name, baseUrl, model: request.model });
-      const sdk = await this.#sdk();
+      const { client, decode } = await this.#sdk();
       const body = toOpenAIBody(request, { ...this.#options, dialect });
       const { signal, fetchOptions } = watch;
-      await read(await sdk.chat.completions.create(body, { signal, fetchOptions }));
+      await read(await client.chat.completions.create(body, { signal, fetchOptions }).asResponse(), decode);
       return collector.reply(request);
     });
   }

@@ -1,8 +1,4 @@
-import type {
-  FunctionTool,
-  ResponseCreateParamsStreaming,
-  ResponseInputItem,
-} from 'openai/resources/responses/responses';
+import type { FunctionTool, ResponseCreateParams, ResponseInputItem } from 'openai/resources/responses/responses';
 import type { AssistantMessage, ToolDefinition, ToolMessage } from '../core/messages.ts';
 import { wellFormed } from '../core/text.ts';
 import type { ModelRequest } from './contract.ts';
@@ -28,7 +24,7 @@ export interface ResponsesBodyOptions extends RequestSettings {
   cacheKey: boolean;
 }
 
-export type ResponsesBody = ResponseCreateParamsStreaming;
+export type ResponsesBody = ResponseCreateParams;
 
 /** Models that do not reason, and refuse to be asked for reasoning. */
 const NO_REASONING = /(?:^|\/)(?:gpt-[34]|chatgpt|gpt-5(?:\.\d+)?-chat)/;
@@ -40,7 +36,7 @@ const NO_REASONING = /(?:^|\/)(?:gpt-[34]|chatgpt|gpt-5(?:\.\d+)?-chat)/;
  */
 export function toResponsesBody(request: ModelRequest, options: ResponsesBodyOptions): ResponsesBody {
   const { tools, model } = request;
-  const { parallelTools } = options;
+  const { parallelTools, stream = true } = options;
   const hasTools = tools.length > 0;
   const limit = request.maxOutputTokens ?? options.maxOutputTokens;
   const thinking = request.thinking ?? options.thinking;
@@ -51,7 +47,7 @@ export function toResponsesBody(request: ModelRequest, options: ResponsesBodyOpt
     ...(hasTools ? { tools: tools.map(toFunctionTool) } : {}),
     ...(request.system === '' ? {} : { instructions: wellFormed(request.system) }),
     input: toInput(request, options),
-    stream: true,
+    stream,
     store: false,
     ...(reasons ? { include: ['reasoning.encrypted_content'] } : {}),
     ...(hasTools && request.toolChoice === 'none' ? { tool_choice: 'none' } : {}),

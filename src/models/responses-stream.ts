@@ -57,7 +57,7 @@ interface Part {
 /** Reasons of an answer that is not whole by the names that all wires share; without one, it was its length. */
 const INCOMPLETE: Readonly<Record<string, string>> = { max_output_tokens: 'length', incomplete: 'length' };
 
-/** The parts of a streamed answer, put together. */
+/** The parts of an answer, put together. */
 export class ResponsesCollector {
   text = '';
   readonly #parts: Part[] = [];
@@ -113,6 +113,14 @@ export class ResponsesCollector {
       default:
         return [];
     }
+  }
+
+  /** Takes an answer in that was not streamed. */
+  addWhole(answer: Record<string, unknown>): ModelDelta[] {
+    const response = answer as NonNullable<StreamEvent['response']>;
+    if (response.status === 'failed') throw failure(response.error);
+    if (!response.output) throw new CutStream('the answer holds no output');
+    return this.add({ type: 'response.completed', response });
   }
 
   /** @throws CutStream when the stream ended before the answer did. */

@@ -1,8 +1,7 @@
-import type OpenAI from 'openai';
 import { attempt } from './attempt.ts';
 import type { GenerateOptions, ModelClient, ModelReply, ModelRequest } from './contract.ts';
 import { dialectOf } from './dialects.ts';
-import { openaiSdk } from './openai-sdk.ts';
+import { type OpenAISdk, openaiSdk } from './openai-sdk.ts';
 import { toResponsesBody } from './responses-body.ts';
 import { ResponsesCollector } from './responses-stream.ts';
 import type { WireOptions } from './wire.ts';
@@ -15,7 +14,7 @@ export function responsesClient(options: WireOptions): ModelClient {
 class ResponsesClient implements ModelClient {
   readonly provider: string;
   readonly #options: WireOptions;
-  readonly #sdk: () => Promise<OpenAI>;
+  readonly #sdk: () => Promise<OpenAISdk>;
 
   constructor(options: WireOptions) {
     this.provider = options.name;
@@ -28,10 +27,10 @@ class ResponsesClient implements ModelClient {
     const collector = new ResponsesCollector(name);
     return attempt(this.#options, request, options, collector, async ({ watch, read }) => {
       const { cacheKey } = dialectOf({ name, baseUrl, model: request.model });
-      const sdk = await this.#sdk();
+      const { client, decode } = await this.#sdk();
       const body = toResponsesBody(request, { ...this.#options, provider: name, cacheKey });
       const { signal, fetchOptions } = watch;
-      await read(await sdk.responses.create(body, { signal, fetchOptions }));
+      await read(await client.responses.create(body, { signal, fetchOptions }).asResponse(), decode);
       return collector.reply(request);
     });
   }

@@ -3,6 +3,9 @@ import { CutStream } from './provider-error.ts';
 /** Milliseconds without a byte after which a stream is given up. */
 export const DEFAULT_IDLE_TIMEOUT = 300_000;
 
+/** Milliseconds that an answer which is not streamed may take to begin. */
+export const DEFAULT_ANSWER_TIMEOUT = 1_800_000;
+
 const WATCH = Symbol('watch');
 
 /**
@@ -10,9 +13,32 @@ const WATCH = Symbol('watch');
  * than the rest of a request; the watch of a call rides on its options.
  */
 export async function watchedFetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
-  const response = await fetch(input, init);
   const watch = (init as { [WATCH]?: Watch } | undefined)?.[WATCH];
+  const response = await fetch(input, watch?.isPatient ? { ...init, ...patience() } : init);
   return watch ? watch.watched(response) : response;
+}
+
+interface Dispatcher {
+  dispatch(options: object, handler: unknown): boolean;
+}
+
+/** Where Node's fetch, and every copy of undici, looks for what sends its requests. */
+const GLOBAL_DISPATCHER = Symbol.for('undici.globalDispatcher.1');
+
+/** Node's fetch waits five minutes for an answer to begin, which a whole one may well take. */
+function patience(): object {
+  const dispatcher = (globalThis as { [GLOBAL_DISPATCHER]?: Dispatcher })[GLOBAL_DISPATCHER];
+  if (!dispatcher) return {};
+  const dispatch: Dispatcher['dispatch'] = (options, handler) =>
+    dispatcher.dispatch({ ...options, headersTimeout: 0, bodyTimeout: 0 }, handler);
+  return { dispatcher: { dispatch } };
+}
+
+export interface WatchTimes {
+  /** Milliseconds without a byte after which a call is given up. */
+  idle: number;
+  /** Milliseconds that the first byte may take; default as any other. */
+  beginning?: number | undefined;
 }
 
 /**
@@ -20,18 +46,22 @@ export async function watchedFetch(input: string | URL | Request, init?: Request
  * Bytes count, not events: a server's keep-alive comments never reach the reader of a stream.
  */
 export class Watch {
+  /** Waits longer for an answer to begin than for it to go on. */
+  readonly isPatient: boolean;
   readonly #controller = new AbortController();
-  readonly #timeout: number;
+  readonly #idle: number;
   readonly #outer: AbortSignal;
   #timer: NodeJS.Timeout | undefined;
+  #waited = 0;
   #silent: CutStream | undefined;
 
-  constructor(outer: AbortSignal, timeout: number) {
+  constructor(outer: AbortSignal, { idle, beginning }: WatchTimes) {
     this.#outer = outer;
-    this.#timeout = timeout;
+    this.#idle = idle;
+    this.isPatient = beginning !== undefined;
     if (outer.aborted) this.#stop();
     else outer.addEventListener('abort', this.#stop, { once: true });
-    this.touch();
+    this.#wait(beginning ?? idle);
   }
 
   get signal(): AbortSignal {
@@ -45,18 +75,23 @@ export class Watch {
 
   /** Something arrived. */
   touch(): void {
-    if (this.#timer) {
-      this.#timer.refresh();
-    } else {
-      this.#timer = setTimeout(() => {
-        this.#silent = new CutStream(`nothing arrived for ${this.#timeout / 1000} s`);
-        this.#controller.abort(this.#silent);
-      }, this.#timeout);
-    }
+    if (this.#waited === this.#idle) this.#timer?.refresh();
+    else this.#wait(this.#idle);
+  }
+
+  #wait(milliseconds: number): void {
+    clearTimeout(this.#timer);
+    this.#waited = milliseconds;
+    this.#timer = setTimeout(() => {
+      this.#silent = new CutStream(`nothing arrived for ${milliseconds / 1000} s`);
+      this.#controller.abort(this.#silent);
+    }, milliseconds);
   }
 
   end(): void {
     clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#waited = this.#idle;
     this.#outer.removeEventListener('abort', this.#stop);
   }
 
@@ -66,7 +101,8 @@ export class Watch {
   }
 
   watched(response: Response): Response {
-    this.touch();
+    // The head of a whole answer may come long before the answer does.
+    if (!this.isPatient) this.touch();
     if (!response.body) return response;
     const { status, statusText, headers } = response;
     return new Response(this.#watched(response.body), { status, statusText, headers });

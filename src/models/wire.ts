@@ -9,6 +9,8 @@ export interface RequestSettings {
   parallelTools?: boolean | undefined;
   /** Whether pictures in tool results are sent. Default by server and model. */
   images?: boolean | undefined;
+  /** False: answers come in one piece. Default true. */
+  stream?: boolean | undefined;
 }
 
 /** What a wire needs to know of its provider. */
@@ -22,6 +24,8 @@ export interface WireOptions extends RequestSettings {
   headers?: Record<string, string> | undefined;
   /** Milliseconds without a byte after which a stream is given up; default 300,000. */
   idleTimeout?: number | undefined;
+  /** Milliseconds that an answer which is not streamed may take to begin; default 1,800,000. */
+  answerTimeout?: number | undefined;
 }
 
 /** Values that must never appear in an error: the key, and every header that the user set. */
