@@ -55,12 +55,37 @@ const sessionStarted = z.object({
   budget: limits,
   depth: z.number(),
   cwd: z.string(),
+  /** Only workers with this tag run it; children take it over. */
+  tag: z.string().optional(),
   /** The child's answer must be JSON of this schema. */
   outputSchema: z.record(z.string(), z.unknown()).optional(),
   /** What the skills above and this one leave: every list of `grants` must allow a call, none of `deny` may match. */
   permissions: narrowed.optional(),
   /** Required skills of this session, on top of those that files and configuration name. */
   required: z.array(z.string()).optional(),
+});
+
+/** A session above one that runs, and what its turn may spend: all levels below it spend it together. */
+const level = z.object({
+  session: z.string(),
+  /** Sequence number of the message that began its turn, and when that was (epoch, milliseconds). */
+  turn: z.number(),
+  since: z.number(),
+  limits,
+  /** Who set each limit. */
+  setBy: z.record(z.string(), z.string()),
+});
+
+/** What a process needs to know to run a turn that another one has begun. */
+const terms = z.object({
+  limits,
+  setBy: z.record(z.string(), z.string()),
+  /** Outermost first. */
+  above: z.array(level),
+  /** Rules that the person who began the root's turn allowed, on top of the configuration's. */
+  allow: z.array(z.string()).optional(),
+  /** That person lets writes run without asking. */
+  yes: z.boolean().optional(),
 });
 
 const userMessage = z.object({
@@ -77,6 +102,8 @@ const userMessage = z.object({
   limit: limitHit.optional(),
   /** For a nudge: what it asks for, so that a turn is asked once. */
   about: z.string().optional(),
+  /** For the message that begins a turn which other processes may run. */
+  terms: terms.optional(),
 });
 
 const assistantMessage = z.object({
@@ -190,6 +217,9 @@ const turnEnded = z.object({
   structured: z.boolean().optional(),
 });
 
+/** Somebody wants the turn to end; it does when the children that were told so have ended. */
+const turnCancelling = z.object({ type: z.literal('turn.cancelling'), reason: z.string() });
+
 /** What a child's turn cost, once, at the call that started or continued it. */
 const childUsage = z.object({
   type: z.literal('usage'),
@@ -271,6 +301,7 @@ export const eventSchema = z.discriminatedUnion('type', [
   toolsChanged,
   contextCompacted,
   turnEnded,
+  turnCancelling,
   childUsage,
   subagentStarted,
   subagentEnded,

@@ -38,9 +38,8 @@ export function linkSignals(sources: readonly AbortSignal[], timeout?: number): 
     setMaxListeners(0, source);
     source.addEventListener('abort', abort);
   }
-  if (timeout !== undefined && timeout <= LONGEST_DELAY) {
-    const expire = () => abort(new DOMException('The operation was aborted due to timeout', 'TimeoutError'));
-    timer = setTimeout(expire, Math.max(0, Math.ceil(timeout)));
-  }
+  const expire = () => abort(new DOMException('The operation was aborted due to timeout', 'TimeoutError'));
+  if (timeout !== undefined && timeout <= 0) expire();
+  else if (timeout !== undefined && timeout <= LONGEST_DELAY) timer = setTimeout(expire, Math.ceil(timeout));
   return { signal, unlink };
 }

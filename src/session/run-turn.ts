@@ -1,6 +1,7 @@
 import { LimitReached, limitReason } from '../core/budget.ts';
 import { describeError, isCancellation, ReasonixError } from '../core/errors.ts';
 import type { SessionEvent } from '../core/events.ts';
+import { Parked } from '../core/parked.ts';
 import { prompt } from '../core/prompts.ts';
 import { noUsage } from '../core/usage.ts';
 import type { ModelReply } from '../models/contract.ts';
@@ -59,7 +60,7 @@ async function withinLimits(session: Session, turn: Turn, work: () => Promise<Tu
   try {
     return await work();
   } catch (error) {
-    if (session.fatal) throw error;
+    if (session.fatal || error instanceof Parked) throw error;
     if (LimitReached.isInstance(error, 'limit')) return await endAtLimit(turn, (error as LimitReached).hit);
     const time = turn.timedOut ? turn.budget.exhausted() : undefined;
     if (time) return await endAtLimit(turn, time);
@@ -96,6 +97,7 @@ function unansweredReply(thread: Thread): ModelReply | undefined {
 
 async function failed(session: Session, turn: Turn, error: unknown): Promise<TurnEnd> {
   if (session.fatal) throw session.fatal;
+  if (error instanceof Parked) throw error;
   const answer = partialText(error) || (session.thread.turn?.lastText ?? '');
   const isCancelled = turn.cancelled || isCancellation(error);
   const reason = isCancelled ? cancelReason(turn.signal) : describeError(error);

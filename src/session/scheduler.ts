@@ -1,4 +1,5 @@
 import PQueue from 'p-queue';
+import { allSettled } from '../core/parked.ts';
 import type { ToolEffects } from '../tools/define-tool.ts';
 
 /** Reads of one step that run at once: each may hold files and processes, and systems allow 256 files. */
@@ -17,10 +18,9 @@ export async function schedule<Call extends { effects: ToolEffects }>(
   const reads = new PQueue({ concurrency: MOST_READS });
   let running: Promise<void>[] = [];
   const drain = async () => {
-    const settled = await Promise.allSettled(running);
+    const all = running;
     running = [];
-    const failure = settled.find((result) => result.status === 'rejected');
-    if (failure) throw failure.reason;
+    await allSettled(all);
   };
   for (const call of calls) {
     if (call.effects === 'write') {

@@ -1,4 +1,3 @@
-import type { Budget } from '../core/budget.ts';
 import { ReasonixError } from '../core/errors.ts';
 import type { EventOf, SessionEvent } from '../core/events.ts';
 import { linkSignals } from '../core/linked-signal.ts';
@@ -15,7 +14,7 @@ import { closingResults } from './open-calls.ts';
 import { runTurn } from './run-turn.ts';
 import { prepare } from './setup.ts';
 import { Thread } from './thread.ts';
-import { Turn } from './turn.ts';
+import { Turn, type TurnOptions } from './turn.ts';
 import type { TurnInput, TurnResult } from './turn-result.ts';
 
 /** Any long time, in milliseconds: that a timer runs is what counts. */
@@ -159,7 +158,11 @@ export class Session {
       this.fatal ??= error;
       this.#lost.abort(error);
     });
-    if (this.thread.lastSeq === 0) return;
+    if (this.thread.lastSeq > 0) await this.catchUp();
+  }
+
+  /** Takes in what others have appended since the log was read, without taking the lease. */
+  async catchUp(): Promise<void> {
     for (const event of await this.host.store.read(this.id, this.thread.lastSeq)) this.thread.apply(event);
   }
 
@@ -215,9 +218,10 @@ export class Session {
 
   /**
    * Runs one turn to its end. A turn that was cut is finished first; without `input` that is all.
-   * @throws ReasonixError of the store when the log cannot be written; everything else is a status.
+   * @throws ReasonixError of the store when the log cannot be written, `Parked` for a turn that waits for
+   * others or was asked to leave; everything else is a status.
    */
-  async run(input: TurnInput | undefined, options: { budget: Budget; signal: AbortSignal }): Promise<TurnResult> {
+  async run(input: TurnInput | undefined, options: TurnOptions): Promise<TurnResult> {
     if (this.#running) {
       throw new ReasonixError('session_busy', `session ${this.id} is in the middle of a turn`, {
         hint: 'wait for its end before sending more',
@@ -266,13 +270,13 @@ export class Session {
   /** Logs the message of a turn that `run` without input carries out then, in this process or another. */
   async begin(input: TurnInput): Promise<void> {
     await this.claim();
-    const { origin, content, from, permissions, hostCall, events = [] } = input;
+    const { origin, content, from, permissions, hostCall, terms, events = [] } = input;
     if (from && this.thread.callers.has(`${from.session} ${from.call}`)) {
       throw new ReasonixError('session_busy', `session ${this.id} was given this task by another process before`, {
         hint: 'stop: whoever holds the parent now goes on with both',
       });
     }
-    const message = { type: 'user.message' as const, origin, content: wellFormed(content), from, permissions };
+    const message = { type: 'user.message' as const, origin, content: wellFormed(content), from, permissions, terms };
     const begun: SessionEvent[] = [...events, message];
     if (hostCall) {
       begun.push({

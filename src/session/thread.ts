@@ -32,6 +32,12 @@ export interface OpenTurn {
   from: { session: string; call: string } | undefined;
   /** What the caller lets the session do in this turn, on top of what was frozen with it. */
   permissions: EventOf<'user.message'>['permissions'];
+  /** When it began, epoch milliseconds. */
+  since: number;
+  /** What other processes need to know to run it; absent for a turn of the process that began it. */
+  terms: EventOf<'user.message'>['terms'];
+  /** Why somebody wants it to end, once its children were told so. */
+  cancelling: string | undefined;
   /** False while there is nothing after the message but messages in the inbox. */
   hasBegun: boolean;
   steps: number;
@@ -167,6 +173,9 @@ export class Thread {
         this.turn = undefined;
         this.hostCall = false;
         break;
+      case 'turn.cancelling':
+        if (this.turn) this.turn.cancelling = event.reason;
+        break;
       case 'usage':
         this.#childUsage(event);
         break;
@@ -201,6 +210,9 @@ export class Thread {
       seq: event.seq,
       from: event.from,
       permissions: event.permissions,
+      since: Date.parse(event.at),
+      terms: event.terms,
+      cancelling: undefined,
       hasBegun: false,
       steps: 0,
       usage: noUsage(),

@@ -1,6 +1,7 @@
 import { describeError, isCancellation } from '../core/errors.ts';
 import type { EventOf } from '../core/events.ts';
 import type { ToolCall } from '../core/messages.ts';
+import { Parked } from '../core/parked.ts';
 import { prompt } from '../core/prompts.ts';
 import { clipStart, wellFormed } from '../core/text.ts';
 import type { Tool, ToolContext, ToolEffects, ToolOutcome } from '../tools/define-tool.ts';
@@ -103,7 +104,7 @@ export class ToolCalls {
       if (!(recovering && this.#session.thread.startedCalls.has(call.id))) signal.throwIfAborted();
       return await this.#chain({ turn: this.#turn, call, tool, input, context });
     } catch (error) {
-      if (this.#session.fatal) throw error;
+      if (this.#session.fatal || error instanceof Parked) throw error;
       const stopped = signal.aborted || isCancellation(error);
       return { content: stopped ? prompt('stopped-call') : shortened(describeError(error)), isError: true };
     }
@@ -122,7 +123,7 @@ export class ToolCalls {
       const outcome = tool.effects === 'agent' ? await running : await raceStop(running, context.signal);
       return typeof outcome === 'string' ? { content: outcome } : outcome;
     } catch (error) {
-      if (context.signal.aborted || isCancellation(error)) throw error;
+      if (context.signal.aborted || isCancellation(error) || error instanceof Parked) throw error;
       // A failure is a result like any other to the chain: it is masked, clipped and watched alike.
       return { content: describeError(error), isError: true };
     }

@@ -4,6 +4,9 @@ import { addUsage, noUsage, type Usage } from '../core/usage.ts';
 import type { TurnEnd } from './loop.ts';
 import { addCost, type OpenTurn } from './thread.ts';
 
+/** What a process needs to know to run a turn that another one has begun. */
+export type Terms = NonNullable<EventOf<'user.message'>['terms']>;
+
 export interface TurnInput {
   origin: 'user' | 'task' | 'continuation';
   content: string;
@@ -14,6 +17,8 @@ export interface TurnInput {
   events?: readonly SessionEvent[] | undefined;
   /** A call made by the host instead of the model; its answer is the turn's. */
   hostCall?: ToolCall | undefined;
+  /** For a turn that other processes may run. */
+  terms?: Terms | undefined;
 }
 
 export interface TurnResult {

@@ -3,6 +3,7 @@ import type { EventOf, SessionEvent } from '../core/events.ts';
 import { newCallId } from '../core/ids.ts';
 import { type LinkedSignal, linkSignals } from '../core/linked-signal.ts';
 import type { ToolCall } from '../core/messages.ts';
+import { Parked } from '../core/parked.ts';
 import { prompt } from '../core/prompts.ts';
 import { wellFormed } from '../core/text.ts';
 import type { ModelReply } from '../models/contract.ts';
@@ -19,6 +20,14 @@ import { ToolCalls } from './tool-calls.ts';
 /** Time for the summing-up when the time limit itself was reached, in milliseconds. */
 const SUMMARY_GRACE = 20_000;
 
+/** What a turn runs under. */
+export interface TurnOptions {
+  budget: Budget;
+  signal: AbortSignal;
+  /** Aborts when the turn is to be handed over at the end of its step. */
+  leaving?: AbortSignal | undefined;
+}
+
 /** The steps that the loop is made of, over one turn of one session. */
 export class Turn implements TurnView {
   readonly info: SessionInfo;
@@ -31,9 +40,11 @@ export class Turn implements TurnView {
   readonly #askChain: NextModel;
   readonly #calls: ToolCalls;
   readonly #children: BackgroundChildren | undefined;
+  readonly #leaving: AbortSignal | undefined;
 
-  constructor(session: Session, options: { budget: Budget; signal: AbortSignal }) {
+  constructor(session: Session, options: TurnOptions) {
     this.#session = session;
+    this.#leaving = options.leaving;
     this.info = session.info;
     this.thread = session.thread;
     this.budget = options.budget;
@@ -59,9 +70,10 @@ export class Turn implements TurnView {
     return this.#session.append(events);
   }
 
-  /** One model call, logged before anything it asked for happens. */
+  /** One model call, logged before anything it asked for happens. @throws Parked when the turn is to be handed over. */
   async ask(): Promise<ModelReply> {
     this.#outer.throwIfAborted();
+    if (this.#leaving?.aborted) throw new Parked();
     await this.#takeIn();
     return this.#log(await this.#askChain(await this.#modelCall('auto', this.signal, false)));
   }

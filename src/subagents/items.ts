@@ -1,5 +1,6 @@
 import type { LimitHit, LimitReached } from '../core/budget.ts';
 import { describeError, isCancellation, ReasonixError } from '../core/errors.ts';
+import { allSettled, Parked } from '../core/parked.ts';
 import { prompt } from '../core/prompts.ts';
 import { byteLength, clipGraphemes, oneLine } from '../core/text.ts';
 import { totalTokens } from '../core/usage.ts';
@@ -63,8 +64,9 @@ export async function runItems(request: ItemsRequest): Promise<ToolOutcome> {
   const ends: ItemEnd[] = [];
   const { before, others } = await startedBefore(request);
   // Those that were let in before a crash have their place; what is left of it goes to the others.
-  await Promise.all(before.map(run));
-  await Promise.all(others.map(run));
+  // Also when some throw: those that are about to be made have to be there for the next run.
+  await allSettled(before.map(run));
+  await allSettled(others.map(run));
   const ran = ends.filter((end) => 'result' in end);
   const [first] = ends;
   if (ran.length === 0 && first && 'why' in first && ends.every((end) => 'why' in end && end.why === first.why)) {
@@ -99,7 +101,7 @@ async function runItem(request: ItemsRequest, item: string, call: string): Promi
     const result = await runner.run({ parent, call, skill, body, task, inputsFrom, signal, recovering });
     return { item, result, call };
   } catch (error) {
-    if (parent.session.fatal) throw error;
+    if (parent.session.fatal || error instanceof Parked) throw error;
     const why = isCancellation(error) || signal.aborted ? prompt('stopped-call') : describeError(error);
     const limit = ReasonixError.isInstance(error, 'limit') ? (error as LimitReached).hit : undefined;
     return limit ? { item, why, limit } : { item, why };
