@@ -59,6 +59,8 @@ export interface BudgetOptions {
   spent?: Partial<Spent> | undefined;
   /** Levels of sessions above this one that have no budget here. Default 0. */
   above?: number | undefined;
+  /** When its time began to count, epoch milliseconds. Default now. */
+  startedAt?: number | undefined;
 }
 
 /**
@@ -83,7 +85,7 @@ export class Budget {
     this.#parent = options.parent;
     this.#setBy = options.setBy ?? 'default';
     this.#above = options.above ?? 0;
-    this.#startedAt = Date.now();
+    this.#startedAt = options.startedAt ?? Date.now();
     this.spent = { steps: 0, tokens: 0, cost: 0, spawns: 0 };
     this.charge(options.spent ?? {});
   }
