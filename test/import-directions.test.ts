@@ -18,6 +18,7 @@ const ORDER = [
   'config',
   'engines',
   'runtime',
+  'mcp',
   'cli',
 ];
 

@@ -110,6 +110,18 @@ export const chatFlags = {
   continue: runFlags.continue,
   ...turnFlags,
 } as const;
+export const mcpFlags = {
+  model: turnFlags.model,
+  'max-tokens': { ...turnFlags['max-tokens'], doc: 'tokens of each call at most' },
+  'max-cost': { ...turnFlags['max-cost'], doc: 'cost of each call at most; needs prices in the configuration' },
+  timeout: { ...turnFlags.timeout, doc: 'time of each call at most, such as 90s or 5m' },
+  'max-spawns': { ...turnFlags['max-spawns'], doc: 'sub-agents of each call at most, at all levels' },
+  'max-depth': turnFlags['max-depth'],
+  'max-running': turnFlags['max-running'],
+  allow: turnFlags.allow,
+  yes: turnFlags.yes,
+  ...settingsFlags,
+} as const;
 export const configTrustFlags = {
   yes: { type: 'boolean', short: 'y', doc: 'do not ask' },
   ...jsonFlag,

@@ -4,6 +4,7 @@ import {
   configSetFlags,
   configTrustFlags,
   initFlags,
+  mcpFlags,
   readFlags,
   sessionApplyFlags,
   sessionExportFlags,
@@ -330,6 +331,19 @@ export const COMMANDS: readonly Command[] = [
     flags: readFlags,
     examples: ['doctor'],
     load: async () => (await import('./commands/doctor.ts')).doctor,
+  }),
+  command({
+    name: 'mcp',
+    summary: 'Serve the skills of a folder to other agents, as an MCP server on stdin and stdout.',
+    details: [
+      'Their tools are run_skill, search_skills, read_skill, list_subagents and read_result. A client starts the server itself; most take this:',
+      '{ "mcpServers": { "reasonix": { "command": "npx", "args": ["reasonix", "mcp", "--cwd", "/my/project"] } } }',
+      'A write that no rule allows is asked about where the client can put questions to its user, and refused elsewhere: name what may run with --allow. The end of stdin ends the server and cancels what still runs.',
+    ],
+    args: [],
+    flags: mcpFlags,
+    examples: ['mcp --cwd /my/project --allow "shell(npm test)"'],
+    load: async () => (await import('./commands/mcp.ts')).mcp,
   }),
   command({
     name: 'init',

@@ -1,5 +1,5 @@
-import { defineMiddleware, type Middleware, type SessionSetup } from '../session/middleware.ts';
-import { describeSkills } from '../skills/catalog.ts';
+import { defineMiddleware, type Middleware, type SessionInfo, type SessionSetup } from '../session/middleware.ts';
+import { type Catalog, describeSkills } from '../skills/catalog.ts';
 import type { ListOptions, ListResult } from '../skills/list-filter.ts';
 import type { SkillLibrary } from '../skills/types.ts';
 import type { SkillService } from '../tools/skill-service.ts';
@@ -10,7 +10,7 @@ export interface SkillListing {
   service: SkillService;
   library(cwd: string): Promise<SkillLibrary>;
   /** Which skills are listed in this session, by filters and required skills. */
-  listed(library: SkillLibrary, setup: SessionSetup): Promise<ListResult>;
+  listed(library: SkillLibrary, info: SessionInfo): Promise<ListResult>;
   style: ListOptions['style'];
   /** New sessions can run children beside their turns: roots, and children whose skill names `wait_subagents`. */
   background: boolean;
@@ -32,9 +32,23 @@ export function skillCatalog(options: SkillListing): Middleware {
   });
 }
 
+/** What `run_skill` says in a session that starts now. */
+export async function catalogFor(
+  info: SessionInfo,
+  library: SkillLibrary,
+  { listed: choose, style, maxBytes }: Pick<SkillListing, 'listed' | 'style' | 'maxBytes'>,
+  lazy: boolean,
+): Promise<Catalog> {
+  const { listed, required } = await choose(library, info);
+  const folders = library.roots
+    .filter((root) => root.status === 'ok' && root.scope !== 'builtin')
+    .map((root) => root.path);
+  return describeSkills({ skills: library.skills, listed, required, lazy, style, maxBytes, folders });
+}
+
 /** Adds the tools that reach skills; none when there are no skills at all. */
 export async function addSkillTools(setup: SessionSetup, options: SkillListing, lazy: boolean): Promise<void> {
-  const { service, style, maxBytes } = options;
+  const { service } = options;
   // Few children start children beside their turns, and all of them would carry the definitions.
   const background = options.background && (setup.kind === 'root' || setup.isNamed('wait_subagents'));
   const library = await options.library(setup.cwd);
@@ -44,11 +58,7 @@ export async function addSkillTools(setup: SessionSetup, options: SkillListing, 
     for (const tool of [tools.run('', background), ...tools.background, tools.search, tools.applyDiff])
       setup.addTool(tool);
   } else {
-    const { listed, required } = await options.listed(library, setup);
-    const folders = library.roots
-      .filter((root) => root.status === 'ok' && root.scope !== 'builtin')
-      .map((root) => root.path);
-    const catalog = describeSkills({ skills: library.skills, listed, required, lazy, style, maxBytes, folders });
+    const catalog = await catalogFor(setup, library, options, lazy);
     setup.addTool(tools.run(catalog.text, background));
     if (lazy || catalog.isPartial) setup.addTool(tools.search);
     if (library.skills.some(({ isolation }) => isolation === 'worktree')) setup.addTool(tools.applyDiff);

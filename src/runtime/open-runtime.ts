@@ -5,6 +5,7 @@ import { type LoadedConfig, loadConfig } from '../config/cascade.ts';
 import { isSecretName } from '../config/mask.ts';
 import { messageOf, ReasonixError } from '../core/errors.ts';
 import { inProcessSlots } from '../engines/in-process.ts';
+import { catalogFor, type SkillListing } from '../middleware/skill-catalog.ts';
 import type { Models } from '../models/contract.ts';
 import { detectProvider } from '../models/detect.ts';
 import { createModels, modelsOf } from '../models/models.ts';
@@ -20,6 +21,7 @@ import { Admission } from '../subagents/admission.ts';
 import { type BackgroundOptions, backgroundHost } from '../subagents/background.ts';
 import { BackgroundTools } from '../subagents/background-tools.ts';
 import { Dispatcher } from '../subagents/dispatcher.ts';
+import { clippedAnswer } from '../subagents/fair-share.ts';
 import { Isolation } from '../subagents/isolation.ts';
 import { type LiveSession, skillPath } from '../subagents/live.ts';
 import { scratchFolder } from '../subagents/own-folders.ts';
@@ -148,6 +150,16 @@ async function wire(options: RuntimeOptions, loaded: LoadedConfig, parts: Parts)
   const ownTools = (options.tools ?? []).map((tool) => tool.name);
   for (const problem of ruleProblems(rules, ownTools)) onProblem(problem);
   const compactor = configuredCompactor(config.agent, { models, store, onProblem });
+  const listing: SkillListing = {
+    service,
+    library,
+    listed: async (opened, info) => listedSkills(config, folders, opened, (await required(info)).names),
+    style: list.style,
+    background: config.agent.background,
+    maxBytes: list.max_bytes,
+    cache: cacheFolder(folders.reasonixHome),
+  };
+  const fullText = fullResultLookup(store, isolation);
   const chain = shippedMiddleware({
     secrets,
     mcp: outside.mcp,
@@ -161,15 +173,7 @@ async function wire(options: RuntimeOptions, loaded: LoadedConfig, parts: Parts)
     },
     compactor,
     lazy,
-    listing: {
-      service,
-      library,
-      listed: async (opened, setup) => listedSkills(config, folders, opened, (await required(setup)).names),
-      style: list.style,
-      background: config.agent.background,
-      maxBytes: list.max_bytes,
-      cache: cacheFolder(folders.reasonixHome),
-    },
+    listing,
     required: requiredConfig.enabled
       ? {
           required,
@@ -180,7 +184,7 @@ async function wire(options: RuntimeOptions, loaded: LoadedConfig, parts: Parts)
           inSystemPrompt: requiredConfig.in_system_prompt,
         }
       : undefined,
-    clipping: { limit: config.tools.output_limit, lookup: fullResultLookup(store, isolation) },
+    clipping: { limit: config.tools.output_limit, lookup: fullText },
   });
   const withUsers = (options.middleware ?? []).reduce(
     (sofar, entry) =>
@@ -203,6 +207,10 @@ async function wire(options: RuntimeOptions, loaded: LoadedConfig, parts: Parts)
     library,
     required,
     recordUse: (skill, session) => recordUse(folders.reasonixHome, skill, session),
+    catalog: async (info) => catalogFor(info, await library(info.cwd), listing, lazy),
+    search: (input, context) => service.search(input, context),
+    fullText,
+    shown: (answer, reference) => maskKeys(clippedAnswer(answer, config.tools.output_limit, reference), secrets),
     subscribe: (session, listener) => observers.subscribe(session, listener),
     observe: (listener) => observers.observe(listener),
     mcpStatus: () => outside.mcp?.servers.status() ?? [],

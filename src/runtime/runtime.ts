@@ -11,15 +11,19 @@ import type { Observation, SessionHost, SessionPlan } from '../session/host.ts';
 import type { Middleware, SessionInfo } from '../session/middleware.ts';
 import { Session, startOf } from '../session/session.ts';
 import { Thread } from '../session/thread.ts';
+import type { Catalog } from '../skills/catalog.ts';
 import type { SkillLibrary } from '../skills/types.ts';
 import type { SessionStore } from '../store/contract.ts';
 import type { Applied, Isolation } from '../subagents/isolation.ts';
 import type { LiveSessions } from '../subagents/live.ts';
-import type { Tool } from '../tools/define-tool.ts';
+import type { Tool, ToolContext, ToolOutcome } from '../tools/define-tool.ts';
 import type { McpStatus } from '../tools/mcp/servers.ts';
+import type { FullResultLookup } from '../tools/read-result.ts';
+import type { SearchSkillsInput } from '../tools/skill-service.ts';
 import type { RootLimits } from './limits.ts';
 import { insertMiddleware, type Placement } from './middleware-order.ts';
 import type { SessionOptions } from './options.ts';
+import { OutsideCalls } from './outside-calls.ts';
 import { SessionHandle } from './session-handle.ts';
 import { SkillHandle } from './skill-handle.ts';
 
@@ -42,6 +46,13 @@ export interface Wiring {
   library(cwd: string): Promise<SkillLibrary>;
   required(info: SessionInfo): Promise<RequiredSet>;
   recordUse(skill: string, session: string): Promise<void>;
+  /** What `run_skill` says in a session that starts now. */
+  catalog(info: SessionInfo): Promise<Catalog>;
+  search(input: SearchSkillsInput, context: Pick<ToolContext, 'cwd' | 'signal'>): Promise<ToolOutcome>;
+  /** Whole texts behind what was clipped in a session, and answers of its children. */
+  fullText: FullResultLookup;
+  /** A child's answer as it leaves the runtime beside the result of a call: bounded, and without keys. */
+  shown(answer: string, reference: string): string;
   /** Observations of a session and its descendants, until the returned function is called. */
   subscribe(session: string, listener: (observation: Observation) => void): () => void;
   /** Observations of every session. */
@@ -107,6 +118,14 @@ export class Runtime {
    */
   skill(name: string): SkillHandle {
     return new SkillHandle(name, this);
+  }
+
+  /**
+   * The door for agents that are no session of this runtime, as `reasonix mcp` opens it: they run the
+   * skills of the working folder, each new thread in a session of its own.
+   */
+  outsideCalls(): OutsideCalls {
+    return new OutsideCalls(this, this.#wiring);
   }
 
   /**

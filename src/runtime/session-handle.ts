@@ -56,6 +56,15 @@ export class SessionHandle {
     return this.#run(() => this.#skillInput(input), options);
   }
 
+  /**
+   * Makes a call the way the session's model would, without asking the model: its result is the turn's.
+   * `content` is what the log says was asked for. A skill that only users may start is the caller's to refuse.
+   */
+  callTool(name: string, input: object, content: string, options: SendOptions = {}): SessionRun {
+    const hostCall = { id: newCallId(), name, arguments: JSON.stringify(input) };
+    return this.#run(async () => ({ origin: 'user', content, hostCall }), options);
+  }
+
   /** Refuses a skill for the rest of the session; it stays listed, so that the prompt stays the same. */
   async switchSkill(name: string, enabled: boolean): Promise<void> {
     await this.#session.claim();

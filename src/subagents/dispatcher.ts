@@ -91,7 +91,7 @@ export class Dispatcher implements SkillService {
     });
   }
 
-  search(input: SearchSkillsInput, context: ToolContext): Promise<ToolOutcome> {
+  search(input: SearchSkillsInput, context: Pick<ToolContext, 'cwd' | 'signal'>): Promise<ToolOutcome> {
     return answering(async () => {
       const library = await this.#options.library(context.cwd);
       await library.refresh();

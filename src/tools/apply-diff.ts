@@ -4,7 +4,7 @@ import { defineTool, type Tool } from './define-tool.ts';
 import type { ApplyDiffInput, SkillService } from './skill-service.ts';
 
 /** Takes over, or drops, what a child with a worktree of its own has changed. */
-export function applyDiffTool(service: SkillService): Tool<ApplyDiffInput> {
+export function applyDiffTool(service: Pick<SkillService, 'applyDiff'>): Tool<ApplyDiffInput> {
   const { description, parameters } = toolPrompt('apply_diff');
   return defineTool({
     name: 'apply_diff',

@@ -4,7 +4,7 @@ import { defineTool, type Tool } from './define-tool.ts';
 import type { SkillService } from './skill-service.ts';
 
 /** The children of this session, with what is needed to continue them. */
-export function listSubagentsTool(service: SkillService): Tool<Record<string, never>> {
+export function listSubagentsTool(service: Pick<SkillService, 'listSubagents'>): Tool<Record<string, never>> {
   return defineTool({
     name: 'list_subagents',
     description: toolPrompt('list_subagents').description,

@@ -4,7 +4,9 @@ import { defineTool, type Tool } from './define-tool.ts';
 import type { SkillService } from './skill-service.ts';
 
 /** Shows what a skill says without running it. */
-export function readSkillTool(service: SkillService): Tool<{ name: string; arguments?: string | undefined }> {
+export function readSkillTool(
+  service: Pick<SkillService, 'read'>,
+): Tool<{ name: string; arguments?: string | undefined }> {
   return defineTool({
     name: 'read_skill',
     description: toolPrompt('read_skill').description,

@@ -57,7 +57,11 @@ const input = z
  * `description` carries the catalog, or the pointer to search; it is frozen with the session. Without
  * `background` the model is not told that children can run beside its turn.
  */
-export function runSkillTool(description: string, service: SkillService, background = true): Tool<RunSkillInput> {
+export function runSkillTool(
+  description: string,
+  service: Pick<SkillService, 'run'>,
+  background = true,
+): Tool<RunSkillInput> {
   const { parameters } = toolPrompt('run_skill');
   const text = (name: string) => ({ type: 'string', ...(parameters[name] ? { description: parameters[name] } : {}) });
   const tool = defineTool({

@@ -4,7 +4,7 @@ import { defineTool, type Tool } from './define-tool.ts';
 import type { SearchSkillsInput, SkillService } from './skill-service.ts';
 
 /** Finds skills by what they say; an empty pattern lists all. */
-export function searchSkillsTool(service: SkillService): Tool<SearchSkillsInput> {
+export function searchSkillsTool(service: Pick<SkillService, 'search'>): Tool<SearchSkillsInput> {
   const { description, parameters } = toolPrompt('search_skills');
   return defineTool({
     name: 'search_skills',

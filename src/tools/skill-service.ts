@@ -63,7 +63,7 @@ export interface ApplyDiffInput {
 export interface SkillService {
   run(input: RunSkillInput, context: ToolContext): Promise<ToolOutcome>;
   read(input: { name: string; arguments?: string | undefined }, context: ToolContext): Promise<ToolOutcome>;
-  search(input: SearchSkillsInput, context: ToolContext): Promise<ToolOutcome>;
+  search(input: SearchSkillsInput, context: Pick<ToolContext, 'cwd' | 'signal'>): Promise<ToolOutcome>;
   install(input: InstallSkillInput, context: ToolContext): Promise<ToolOutcome>;
   listSubagents(context: ToolContext): Promise<ToolOutcome>;
   waitSubagents(input: WaitSubagentsInput, context: ToolContext): Promise<ToolOutcome>;

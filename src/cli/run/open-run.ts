@@ -1,5 +1,6 @@
 import type { LimitName } from '../../core/budget.ts';
 import { openRuntime } from '../../runtime/open-runtime.ts';
+import type { RuntimeOptions } from '../../runtime/options.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 import type { SessionStore } from '../../store/contract.ts';
 import type { FlagValues } from '../command.ts';
@@ -24,12 +25,14 @@ export interface OpenRunOptions {
   target: Target;
   /** Makes room on the screen for a question. */
   aside?: <T>(question: () => Promise<T>) => Promise<T>;
+  /** Asks somebody who does not sit at this terminal. */
+  approve?: RuntimeOptions['approve'];
   onProblem?: (text: string) => void;
 }
 
 /** A runtime by the flags of a run, in the working folder of the session that it goes on with. */
 export function openRun(flags: FlagValues<typeof turnFlags>, options: OpenRunOptions): Promise<Runtime> {
-  const { store, target, aside, onProblem = noteProblem } = options;
+  const { store, target, aside, approve, onProblem = noteProblem } = options;
   const load = target.kind === 'new' ? loadOptions(flags) : loadOptions(flags, target.from.cwd);
   return openRuntime({
     ...load,
@@ -48,7 +51,7 @@ export function openRun(flags: FlagValues<typeof turnFlags>, options: OpenRunOpt
     maxConcurrent: flags['max-running'],
     allow: flags.allow,
     yes: flags.yes,
-    approve: aside && canAsk() ? approver(aside) : undefined,
+    approve: approve ?? (aside && canAsk() ? approver(aside) : undefined),
     onProblem,
   });
 }
