@@ -47,6 +47,8 @@ const sessionStarted = z.object({
   root: z.string(),
   parent: caller.optional(),
   skill: z.object({ name: z.string(), hash: z.string(), path: z.string() }).optional(),
+  /** The skills that the session keeps, on every machine: the hash of a packed library in the store. */
+  library: z.string().optional(),
   forkedFrom: z.object({ session: z.string(), seq: z.number() }).optional(),
   /** Frozen for the life of the session, like `tools`: the prefix of every request. */
   system: z.string(),

@@ -92,3 +92,28 @@ export interface FollowableStore extends SessionStore {
 }
 
 export const canFollow = (store: SessionStore): store is FollowableStore => 'follow' in store;
+
+/**
+ * Optional capability: bytes by the SHA-256 of what they are, hex, such as the skills that a session was
+ * started with. What is there never changes.
+ */
+export interface BlobStore extends SessionStore {
+  /**
+   * Keeps blobs; those that are there stay, and count as used now.
+   * @throws ReasonixError `usage` when a name is not the hash of its bytes, and then none is kept.
+   */
+  putBlobs(blobs: ReadonlyMap<string, Uint8Array>): Promise<void>;
+  /** Those of `hashes` that are not there; the others count as used now. */
+  missingBlobs(hashes: readonly string[]): Promise<string[]>;
+  /** Those of `hashes` that are there, as they were put: whoever reads them compares the hash. */
+  readBlobs(hashes: readonly string[]): Promise<Map<string, Uint8Array>>;
+  /** Every `library` that a session of the store was started with, once. */
+  namedLibraries(): Promise<string[]>;
+  /**
+   * Removes blobs that are not in `kept` and were not used for `unusedFor` milliseconds, give or take ten
+   * minutes; one that is being asked for at this moment is not removed. Returns how many.
+   */
+  dropBlobs(kept: ReadonlySet<string>, unusedFor: number): Promise<number>;
+}
+
+export const hasBlobs = (store: SessionStore): store is BlobStore => 'putBlobs' in store;

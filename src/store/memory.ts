@@ -1,6 +1,7 @@
 import type { SessionEvent, StoredEvent } from '../core/events.ts';
+import { checkBlobs } from './blobs.ts';
 import { type EncodedEvent, encodeEvents, stored } from './codec.ts';
-import type { FollowableStore, Lease, ListFilter, Page, SessionSummary } from './contract.ts';
+import type { BlobStore, FollowableStore, Lease, ListFilter, Page, SessionSummary } from './contract.ts';
 import { heldBy, leaseLost, outrun, storeClosed } from './errors.ts';
 import { Followers } from './followers.ts';
 import { mayBeAlive } from './owner.ts';
@@ -8,7 +9,7 @@ import { cursorAfter, type Paging, pagingOf, timeOf } from './paging.ts';
 import { applyToSummary, emptySummary, type Summary } from './summary.ts';
 
 /** A store that lives as long as this process: for tests and for runtimes that nobody resumes. */
-export const memoryStore = (): FollowableStore => new MemoryStore();
+export const memoryStore = (): FollowableStore & BlobStore => new MemoryStore();
 
 interface Log {
   rows: { at: string; data: string }[];
@@ -21,9 +22,10 @@ interface Holding {
   expires: number;
 }
 
-class MemoryStore implements FollowableStore {
+class MemoryStore implements FollowableStore, BlobStore {
   readonly #logs = new Map<string, Log>();
   readonly #leases = new Map<string, Holding>();
+  readonly #blobs = new Map<string, { bytes: Uint8Array; usedAt: number }>();
   readonly #followers = new Followers();
   #closed = false;
 
@@ -103,6 +105,46 @@ class MemoryStore implements FollowableStore {
     this.#open();
     this.#logs.delete(session);
     this.#leases.delete(session);
+  }
+
+  async putBlobs(blobs: ReadonlyMap<string, Uint8Array>): Promise<void> {
+    this.#open();
+    checkBlobs(blobs);
+    for (const [hash, bytes] of blobs) {
+      this.#blobs.set(hash, { bytes: this.#blobs.get(hash)?.bytes ?? Uint8Array.from(bytes), usedAt: Date.now() });
+    }
+  }
+
+  async missingBlobs(hashes: readonly string[]): Promise<string[]> {
+    this.#open();
+    return hashes.filter((hash) => {
+      const blob = this.#blobs.get(hash);
+      if (blob) blob.usedAt = Date.now();
+      return !blob;
+    });
+  }
+
+  async readBlobs(hashes: readonly string[]): Promise<Map<string, Uint8Array>> {
+    this.#open();
+    const found = hashes.flatMap((hash): [string, Uint8Array][] => {
+      const blob = this.#blobs.get(hash);
+      return blob ? [[hash, Uint8Array.from(blob.bytes)]] : [];
+    });
+    return new Map(found);
+  }
+
+  async namedLibraries(): Promise<string[]> {
+    this.#open();
+    const firsts = [...this.#logs.values()].map(({ rows: [first] }) => JSON.parse(first?.data ?? '{}'));
+    return [...new Set((firsts as { library?: string }[]).flatMap(({ library }) => library ?? []))];
+  }
+
+  async dropBlobs(kept: ReadonlySet<string>, unusedFor: number): Promise<number> {
+    this.#open();
+    const before = Date.now() - unusedFor;
+    const doomed = [...this.#blobs].filter(([hash, { usedAt }]) => usedAt < before && !kept.has(hash));
+    for (const [hash] of doomed) this.#blobs.delete(hash);
+    return doomed.length;
   }
 
   async close(): Promise<void> {

@@ -1,9 +1,11 @@
 import { ReasonixError } from '../core/errors.ts';
 import type { SessionEvent, StoredEvent } from '../core/events.ts';
+import { checkBlobs } from './blobs.ts';
 import { encodeEvents } from './codec.ts';
-import type { FollowableStore, Lease, ListFilter, Page, SessionSummary } from './contract.ts';
+import type { BlobStore, FollowableStore, Lease, ListFilter, Page, SessionSummary } from './contract.ts';
 import { storeClosed } from './errors.ts';
 import { Followers } from './followers.ts';
+import { Blobs } from './postgres/blobs.ts';
 import { Connection } from './postgres/connection.ts';
 import { Leases } from './postgres/leases.ts';
 import { Listener } from './postgres/listener.ts';
@@ -36,7 +38,7 @@ export interface PostgresStoreOptions {
  * @throws ReasonixError `config` without the package `pg` or with a bad schema name; `store` when the
  * server cannot be reached or the tables belong to a newer version.
  */
-export async function openPostgresStore(options: PostgresStoreOptions): Promise<FollowableStore> {
+export async function openPostgresStore(options: PostgresStoreOptions): Promise<FollowableStore & BlobStore> {
   const { url, schema = 'reasonix', listenUrl = url, poolSize = 10, patience = 30_000 } = options;
   if (!/^[a-z_][a-z0-9_]{0,50}$/.test(schema)) {
     throw new ReasonixError('config', `store.schema ${JSON.stringify(schema)} is no name of a schema`, {
@@ -60,11 +62,12 @@ interface Settings {
   onProblem: (text: string) => void;
 }
 
-class SharedStore implements FollowableStore {
+class SharedStore implements FollowableStore, BlobStore {
   readonly #settings: Settings;
   readonly #connection: Connection;
   readonly #leases: Leases;
   readonly #log: Log;
+  readonly #blobs: Blobs;
   readonly #followers: Followers;
   readonly #listener: Listener;
   /** Appends of one session go out in the order in which they were asked for. */
@@ -77,6 +80,7 @@ class SharedStore implements FollowableStore {
     this.#connection = connection;
     this.#leases = new Leases(connection);
     this.#log = new Log(connection, this.#leases);
+    this.#blobs = new Blobs(connection);
     this.#followers = new Followers((count) => this.#followWhile(count > 0));
     const channel = `${connection.schema}_events`;
     this.#listener = new Listener({
@@ -139,6 +143,32 @@ class SharedStore implements FollowableStore {
   async delete(session: string): Promise<void> {
     this.#open();
     await this.#log.delete(session);
+  }
+
+  async putBlobs(blobs: ReadonlyMap<string, Uint8Array>): Promise<void> {
+    this.#open();
+    checkBlobs(blobs);
+    await this.#blobs.put(blobs);
+  }
+
+  async missingBlobs(hashes: readonly string[]): Promise<string[]> {
+    this.#open();
+    return this.#blobs.missing(hashes);
+  }
+
+  async readBlobs(hashes: readonly string[]): Promise<Map<string, Uint8Array>> {
+    this.#open();
+    return this.#blobs.read(hashes);
+  }
+
+  async namedLibraries(): Promise<string[]> {
+    this.#open();
+    return this.#blobs.named();
+  }
+
+  async dropBlobs(kept: ReadonlySet<string>, unusedFor: number): Promise<number> {
+    this.#open();
+    return this.#blobs.drop(kept, unusedFor);
   }
 
   follow(session: string, fromSeq: number, signal: AbortSignal): AsyncIterable<StoredEvent> {

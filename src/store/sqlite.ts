@@ -1,10 +1,12 @@
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { SessionEvent, StoredEvent } from '../core/events.ts';
+import { checkBlobs } from './blobs.ts';
 import { encodeEvents } from './codec.ts';
-import type { FollowableStore, Lease, ListFilter, Page, SessionSummary } from './contract.ts';
+import type { BlobStore, FollowableStore, Lease, ListFilter, Page, SessionSummary } from './contract.ts';
 import { storeClosed } from './errors.ts';
 import { Followers } from './followers.ts';
+import { Blobs } from './sqlite/blobs.ts';
 import { CommitQueue, retryWhileBusy } from './sqlite/commit-queue.ts';
 import type { Database, Statement } from './sqlite/driver.ts';
 import { storeError } from './sqlite/faults.ts';
@@ -29,7 +31,7 @@ export interface SqliteStoreOptions {
 }
 
 /** The embedded store: one SQLite file, used by any number of processes of this machine at once. */
-export interface SqliteStore extends FollowableStore {
+export interface SqliteStore extends FollowableStore, BlobStore {
   readonly path: string;
   /** Makes what `list` shows anew from the logs; returns the number of sessions. */
   rebuildSummaries(): Promise<number>;
@@ -75,6 +77,7 @@ class EmbeddedStore implements SqliteStore {
   readonly #summaries: Summaries;
   readonly #leases: Leases;
   readonly #log: Log;
+  readonly #blobs: Blobs;
   readonly #followers: Followers;
   readonly #dataVersion: Statement;
   #seenVersion = 0;
@@ -89,6 +92,7 @@ class EmbeddedStore implements SqliteStore {
     this.#summaries = new Summaries(db);
     this.#leases = new Leases(db);
     this.#log = new Log(db, settings.path, this.#summaries, this.#leases);
+    this.#blobs = new Blobs(db);
     this.#followers = new Followers((count) => this.#pollWhile(count > 0));
     this.#dataVersion = db.prepare('pragma data_version');
   }
@@ -128,6 +132,27 @@ class EmbeddedStore implements SqliteStore {
 
   delete(session: string): Promise<void> {
     return this.#write(() => this.#log.delete(session));
+  }
+
+  async putBlobs(blobs: ReadonlyMap<string, Uint8Array>): Promise<void> {
+    checkBlobs(blobs);
+    await this.#write(() => this.#blobs.put(blobs));
+  }
+
+  missingBlobs(hashes: readonly string[]): Promise<string[]> {
+    return this.#write(() => this.#blobs.missing(hashes));
+  }
+
+  readBlobs(hashes: readonly string[]): Promise<Map<string, Uint8Array>> {
+    return this.#read(() => this.#blobs.read(hashes));
+  }
+
+  namedLibraries(): Promise<string[]> {
+    return this.#read(() => this.#blobs.named());
+  }
+
+  dropBlobs(kept: ReadonlySet<string>, unusedFor: number): Promise<number> {
+    return this.#write(() => this.#blobs.drop(kept, unusedFor));
   }
 
   follow(session: string, fromSeq: number, signal: AbortSignal): AsyncIterable<StoredEvent> {

@@ -3,7 +3,15 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { SessionEvent, StoredEvent } from '../../src/core/events.ts';
 import { newReference } from '../../src/core/ids.ts';
-import { canFollow, type Page, type SessionStore, type SessionSummary } from '../../src/store/contract.ts';
+import { blobHash } from '../../src/store/blobs.ts';
+import {
+  type BlobStore,
+  canFollow,
+  hasBlobs,
+  type Page,
+  type SessionStore,
+  type SessionSummary,
+} from '../../src/store/contract.ts';
 import { processOwner } from '../../src/store/owner.ts';
 import { ended, newLog, said, user } from './samples.ts';
 
@@ -582,6 +590,93 @@ export function describeStore(name: string, open: () => Promise<OpenedStore>): v
         await store.close();
         expect(await open).toEqual([]);
       });
+    });
+
+    describe('blobs', () => {
+      const DAY = 86_400_000;
+      const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
+      const named = (...texts: (string | Uint8Array)[]): Map<string, Uint8Array> =>
+        new Map(
+          texts.map((text) => {
+            const bytes = typeof text === 'string' ? bytesOf(text) : text;
+            return [blobHash(bytes), bytes];
+          }),
+        );
+      const plain = (found: ReadonlyMap<string, Uint8Array>) =>
+        new Map([...found].map(([hash, bytes]) => [hash, Buffer.from(bytes).toString('hex')]));
+      const blobTest = (title: string, run: (blobs: BlobStore) => Promise<void>) =>
+        test(title, async (context) => (hasBlobs(store) ? run(store) : context.skip()));
+
+      blobTest('come back byte for byte, whatever they hold', async (blobs) => {
+        const every = Uint8Array.from({ length: 1_048_576 }, (_, index) => (index * 31 + (index >> 8)) & 255);
+        const given = named('', 'a', '\0', every, Uint8Array.of(0xff, 0xfe, 0, 0x80));
+        await blobs.putBlobs(given);
+        expect(plain(await blobs.readBlobs([...given.keys()]))).toEqual(plain(given));
+      });
+
+      blobTest('only those that are there are read; the others are missing', async (blobs) => {
+        const here = named('here', 'too');
+        const gone = [...named('gone').keys()];
+        await blobs.putBlobs(here);
+        expect(await blobs.missingBlobs([...here.keys(), ...gone])).toEqual(gone);
+        expect([...(await blobs.readBlobs([...gone, ...here.keys()])).keys()].sort()).toEqual([...here.keys()].sort());
+        expect(await blobs.missingBlobs([])).toEqual([]);
+        expect(await blobs.readBlobs([])).toEqual(new Map());
+        await blobs.putBlobs(new Map());
+      });
+
+      blobTest('a blob under a wrong name keeps all of its call out', async (blobs) => {
+        const right = named('right');
+        const wrong = new Map([...right, ['0'.repeat(64), bytesOf('wrong')]]);
+        await expect(blobs.putBlobs(wrong)).rejects.toEqual(refusal('usage'));
+        expect(await blobs.readBlobs([...right.keys()])).toEqual(new Map());
+      });
+
+      blobTest(
+        'the same ones may be put again and at once; what the caller does to its bytes is its own',
+        async (blobs) => {
+          const many = named(...Array.from({ length: 200 }, (_, index) => `blob ${index}`));
+          const backwards = new Map([...many].reverse());
+          await Promise.all([many, backwards, many, backwards].map((each) => blobs.putBlobs(each)));
+          const [hash] = [...many.keys()] as [string];
+          const before = plain(await blobs.readBlobs([hash]));
+          (await blobs.readBlobs([hash])).get(hash)?.fill(0);
+          many.get(hash)?.fill(0);
+          expect(plain(await blobs.readBlobs([hash]))).toEqual(before);
+          expect(await blobs.missingBlobs([...many.keys()])).toEqual([]);
+        },
+      );
+
+      blobTest('those that are neither kept nor used lately are dropped', async (blobs) => {
+        const all = named('kept', 'dropped');
+        const [kept, dropped] = [...all.keys()] as [string, string];
+        await blobs.putBlobs(all);
+        expect(await blobs.dropBlobs(new Set([kept]), DAY)).toBe(0);
+        expect(await blobs.missingBlobs([...all.keys()])).toEqual([]);
+        await nextMillisecond();
+        expect(await blobs.dropBlobs(new Set([kept]), 0)).toBe(1);
+        expect(await blobs.missingBlobs([...all.keys()])).toEqual([dropped]);
+        await nextMillisecond();
+        expect(await blobs.dropBlobs(new Set(), 0)).toBe(1);
+      });
+
+      blobTest(
+        'libraries that sessions were started with are named once, large logs and odd texts included',
+        async (blobs) => {
+          const [one, two, fake] = [...named('one', 'two', 'fake').keys()] as [string, string, string];
+          const logs = [
+            newLog({ library: one }),
+            newLog({ library: one, system: `{"library":"${fake}"} \0 ${'x'.repeat(100_000)}` }),
+            newLog({ library: two }),
+            newLog({ system: `"library":"${fake}"` }),
+          ];
+          for (const { session, first } of logs) await blobs.append(session, 0, [first, user('x')]);
+          expect((await blobs.namedLibraries()).sort()).toEqual([one, two].sort());
+          const last = logs[2] as (typeof logs)[number];
+          await blobs.delete(last.session);
+          expect(await blobs.namedLibraries()).toEqual([one]);
+        },
+      );
     });
   });
 }

@@ -2,7 +2,8 @@ import { ReasonixError } from '../../core/errors.ts';
 import type { Connection } from './connection.ts';
 
 /**
- * `events` is the log and the truth; `sessions` can be rebuilt from it; `leases` say who may write.
+ * `events` is the log and the truth; `sessions` can be rebuilt from it; `leases` say who may write;
+ * `blobs` are bytes by their hash.
  * What an event says is kept beside the log when it is large, so that the log itself stays dense. Ids
  * are compared by their bytes, as in every other store.
  */
@@ -53,6 +54,14 @@ const MIGRATIONS = [
     epoch integer not null,
     expires timestamptz not null
   ) with (fillfactor = 80);
+  `,
+  `
+  create table blobs (
+    hash text collate "C" primary key,
+    used_at timestamptz not null default clock_timestamp(),
+    data bytea not null
+  );
+  create index blobs_used on blobs (used_at);
   `,
 ];
 

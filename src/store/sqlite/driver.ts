@@ -7,7 +7,7 @@ export interface Database {
   close(): void;
 }
 
-export type SqlValue = string | number | null;
+export type SqlValue = string | number | Uint8Array | null;
 
 export interface Statement {
   run(...values: SqlValue[]): { changes: number | bigint };

@@ -2,7 +2,8 @@ import { ReasonixError } from '../../core/errors.ts';
 import type { Database } from './driver.ts';
 
 /**
- * `events` is the log and the truth; `sessions` can be rebuilt from it; `leases` say who may write. No
+ * `events` is the log and the truth; `sessions` can be rebuilt from it; `leases` say who may write;
+ * `blobs` are bytes by their hash. No
  * index has `updated_at`, which every append changes: to sort by it costs less than to keep it sorted.
  */
 const MIGRATIONS = [
@@ -45,6 +46,14 @@ const MIGRATIONS = [
     epoch integer not null,
     expires integer not null
   ) strict, without rowid;
+  `,
+  `
+  create table blobs (
+    hash text primary key,
+    used_at integer not null,
+    data blob not null
+  ) strict;
+  create index blobs_used on blobs (used_at);
   `,
 ];
 
