@@ -1,4 +1,3 @@
-import PQueue from 'p-queue';
 import { describeError } from '../core/errors.ts';
 import type { SkillHandle, SkillRun, SkillRunOptions } from './skill-handle.ts';
 
@@ -52,6 +51,7 @@ export async function fanOut(
   tasks: readonly string[],
   { concurrency = 6, ...options }: FanOutOptions = {},
 ): Promise<FanOutResult[]> {
+  const { default: PQueue } = await import('p-queue');
   const queue = new PQueue({ concurrency });
   const attempt = async (task: string): Promise<FanOutResult> => {
     try {
