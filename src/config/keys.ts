@@ -39,6 +39,11 @@ export const KEYS = {
   'providers.*.headers.*': { type: 'string', secret: true, doc: 'HTTP header sent with every request.' },
   'providers.*.prices.*.input': { type: 'number', min: 0, doc: 'Price of a million prompt tokens.' },
   'providers.*.prices.*.output': { type: 'number', min: 0, doc: 'Price of a million answer tokens.' },
+  'providers.*.requests_per_minute': {
+    type: 'integer',
+    min: 0,
+    doc: 'Requests in any 60 seconds, retries included; 0: as many as come.',
+  },
   'providers.*.prices.*.cache_read': { type: 'number', min: 0, doc: 'Of cached prompt tokens; unset: as input.' },
   'providers.*.prices.*.cache_write': { type: 'number', min: 0, doc: 'Of tokens put in the cache; unset: as input.' },
 

@@ -80,6 +80,8 @@ export interface ProviderSettings {
   images?: boolean | undefined;
   /** False: answers are asked for in one piece. Default true. */
   stream?: boolean | undefined;
+  /** Requests, retries included, in any 60 seconds; 0 or absent: as many as come. */
+  requests_per_minute?: number | undefined;
   /** kind `scripted`: the YAML file of rules. */
   script?: string | undefined;
 }

@@ -10,6 +10,7 @@ import { nearest } from './nearest.ts';
 import { priceOf } from './prices.ts';
 import { type RetryOptions, withRetry } from './retry.ts';
 import { secretsOf, type WireOptions } from './wire.ts';
+import { processRateLimit, type RateLimit } from './rate-limit.ts';
 
 /** Tokens of a context window that nobody gave. */
 export const DEFAULT_CONTEXT_WINDOW = 128_000;
@@ -24,7 +25,9 @@ export interface ModelsOptions {
   env?: Readonly<Record<string, string | undefined>> | undefined;
   /** Folder that relative `script` paths start from; default the current one. */
   cwd?: string | undefined;
-  retry?: Omit<RetryOptions, 'backoff'> | undefined;
+  retry?: Omit<RetryOptions, 'backoff' | 'rate'> | undefined;
+  /** Keeps the requests of providers with `requests_per_minute` within it; default one over this process. */
+  rateLimit?: RateLimit | undefined;
   /** Milliseconds without a byte after which a stream is given up; default 300,000. */
   idleTimeout?: number | undefined;
   /** Names of models that are asked, in order, when one fails for good; default none. */
@@ -142,7 +145,8 @@ class ProviderModels implements Models {
   }
 
   async #build(settings: ProviderSettings): Promise<ModelClient> {
-    const { retry = {}, idleTimeout } = this.#options;
+    const { idleTimeout } = this.#options;
+    const retry = { ...this.#options.retry, rate: this.#rate(settings) };
     const clock = retry.clock ?? systemClock;
     if (settings.kind === 'scripted') {
       const client = await loadScripted(settings, { cwd: this.#options.cwd, idleTimeout });
@@ -164,6 +168,11 @@ class ProviderModels implements Models {
   #wire(settings: ProviderSettings): WireOptions {
     const keyVariable = keyVariableOf(settings);
     const apiKey = keyVariable === undefined ? undefined : this.#options.env?.[keyVariable]?.trim() || undefined;
+  #rate({ requests_per_minute: perMinute = 0 }: ProviderSettings): RetryOptions['rate'] {
+    const { rateLimit: limit = processRateLimit } = this.#options;
+    return perMinute > 0 ? { limit, perMinute } : undefined;
+  }
+
     if (keyVariable !== undefined && apiKey === undefined) {
       throw new ReasonixError('provider_auth', `the provider ${settings.name} has no key: ${keyVariable} is not set`, {
         hint: `set ${keyVariable} in the environment, or name another variable as api_key_env`,

@@ -3,7 +3,9 @@ import { linkSignals } from '../core/linked-signal.ts';
 import { SharedBackoff } from './backoff.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { GenerateOptions, ModelClient, ModelDelta, ModelReply, ModelRequest } from './contract.ts';
+import { Deadline } from './deadline.ts';
 import { cancelledError, type ProviderErrorContext, providerError } from './provider-error.ts';
+import type { RateLimit } from './rate-limit.ts';
 
 export interface RetryOptions {
   /** Attempts in all, the first included; default 6. */
@@ -18,6 +20,8 @@ export interface RetryOptions {
   maxDelay?: number | undefined;
   /** The window that calls of the same provider share; default one of its own. */
   backoff?: SharedBackoff | undefined;
+  /** Holds back every attempt until there is room for it; the time until then counts for neither limit. Default none. */
+  rate?: { limit: RateLimit; perMinute: number } | undefined;
   clock?: Clock | undefined;
 }
 
@@ -50,6 +54,7 @@ class RetryingClient implements ModelClient {
   readonly #baseDelay: number;
   readonly #maxDelay: number;
   readonly #backoff: SharedBackoff;
+  readonly #rate: RetryOptions['rate'];
   readonly #clock: Clock;
 
   constructor(client: ModelClient, options: RetryOptions & ErrorContext) {
@@ -61,6 +66,7 @@ class RetryingClient implements ModelClient {
     this.#attempts = attempts;
     this.#totalTime = totalTime;
     this.#deadline = options.deadline;
+    this.#rate = options.rate;
     this.#baseDelay = baseDelay;
     this.#maxDelay = maxDelay;
     this.#clock = clock;
@@ -69,20 +75,22 @@ class RetryingClient implements ModelClient {
 
   async generate(request: ModelRequest, options: GenerateOptions): Promise<ModelReply> {
     if (this.#deadline === undefined) return this.#try(request, options);
-    const linked = linkSignals([options.signal], this.#deadline);
+    const deadline = new Deadline(this.#deadline);
+    const linked = linkSignals([options.signal, deadline.signal]);
     try {
-      return await this.#try(request, { ...options, signal: linked.signal });
+      return await this.#try(request, { ...options, signal: linked.signal }, deadline);
     } catch (error) {
       if (options.signal.aborted || !linked.signal.aborted) throw error;
       throw this.#tooLate(this.#deadline, error);
     } finally {
+      deadline.end();
       linked.unlink();
     }
   }
 
-  async #try(request: ModelRequest, options: GenerateOptions): Promise<ModelReply> {
+  async #try(request: ModelRequest, options: GenerateOptions, deadline?: Deadline): Promise<ModelReply> {
     const { signal, onDelta } = options;
-    const startedAt = this.#clock.now();
+    let startedAt = this.#clock.now();
     const ticket = this.#backoff.ticket();
     let partialText = '';
     let place = ticket;
@@ -93,7 +101,9 @@ class RetryingClient implements ModelClient {
     for (let attempt = 1; ; attempt++) {
       // Who goes first learns for the others whether the server takes anything: not at the price of a last attempt.
       place = attempt > 1 && attempt === this.#attempts ? ticket + LATE : ticket;
-      await this.#pause(signal, partialText, () => this.#backoff.wait(signal, place));
+      await this.#pause(signal, partialText, async () => {
+        startedAt += await this.#turn(signal, place, deadline);
+      });
       let error: ReasonixError;
       try {
         const reply = await this.#client.generate(request, { signal, onDelta: heard });
@@ -118,6 +128,22 @@ class RetryingClient implements ModelClient {
       onDelta?.({ type: 'retry', attempt, delay: Math.round(delay), reason: error.message });
       if (isThrottled) this.#backoff.close(delay, spread);
       else await this.#pause(signal, partialText, () => this.#clock.sleep(delay, signal));
+    }
+  }
+
+  /** Waits until the provider takes requests and has room for one more; says how long it was about room. */
+  async #turn(signal: AbortSignal, place: number, deadline: Deadline | undefined): Promise<number> {
+    let waited = 0;
+    for (;;) {
+      await this.#backoff.wait(signal, place);
+      if (!this.#rate) return 0;
+      const before = this.#clock.now();
+      deadline?.pause();
+      await this.#rate.limit.acquire(this.provider, this.#rate.perMinute, signal);
+      deadline?.resume();
+      waited += this.#clock.now() - before;
+      // When all were told to wait meanwhile, the room would be used at another time than it was given for.
+      if (this.#backoff.remaining === 0) return waited;
     }
   }
 
