@@ -23,11 +23,11 @@ export class Admission {
   }
 
   /**
-   * `isCut` is a child that was let in before a crash: it may still sum up.
+   * `isCut` is a child that was let in before a crash: it goes on, or sums up.
    * @throws LimitReached when a child would be too deep, one too many of the root turn, or have nothing to spend.
    */
   check(parent: LiveSession, isCut: boolean): void {
-    const hit = parent.budget.childRefused() ?? (isCut ? undefined : parent.budget.usedUp());
+    const hit = isCut ? undefined : (parent.budget.childRefused() ?? parent.budget.usedUp());
     if (hit) throw new LimitReached(hit, refusal(hit, parent));
   }
 

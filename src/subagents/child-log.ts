@@ -20,19 +20,22 @@ export interface EndedChild {
 export const isFrom = (from: Caller | undefined, { session, call }: Caller): boolean =>
   from?.session === session && from.call === call;
 
-/** The state of a child, and how the turn that `caller` asked for ended; others may have gone on with it since. */
+/**
+ * The state of a child, and the turn that `caller` asked for: how it ended, though others may have gone on
+ * with the child since, or what there is of it.
+ */
 export function readChild(
   reference: string,
   events: readonly StoredEvent[],
   caller: Caller,
-): { thread: Thread; ended: EndedChild | undefined } {
+): { thread: Thread; ended: EndedChild | undefined; cut: OpenTurn | undefined } {
   const thread = new Thread(reference);
   let ended: EndedChild | undefined;
   for (const event of events) {
     thread.apply(event);
     if (event.type === 'turn.ended' && !ended && isFrom(thread.ended?.from, caller)) ended = endOf(thread);
   }
-  return { thread, ended };
+  return { thread, ended, cut: isFrom(thread.turn?.from, caller) ? thread.turn : undefined };
 }
 
 /** The turn of a child that ended last. */

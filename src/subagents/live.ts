@@ -1,6 +1,7 @@
 import type { Budget } from '../core/budget.ts';
 import type { Session } from '../session/session.ts';
 import type { Background } from './background.ts';
+import type { Reservations } from './reservations.ts';
 import type { Slot } from './slots.ts';
 
 /** A session that runs a turn in this process right now. */
@@ -11,6 +12,10 @@ export interface LiveSession {
   slot?: Slot | undefined;
   /** The children that run beside its turn. */
   background?: Background | undefined;
+  /** The places of children of before a crash that were not gone on with yet. */
+  reserved?: Promise<Reservations> | undefined;
+  /** Calls whose children this process has let in. */
+  letIn?: Set<string> | undefined;
 }
 
 /** The sessions that this process runs, by id: how a tool finds the session that called it. */

@@ -8,9 +8,10 @@ import { turnResult } from '../session/turn-result.ts';
 import type { Admission } from './admission.ts';
 import { changesText } from './changes-text.ts';
 import { limitsOf, limitsOfStarted, spentIn } from './child-budget.ts';
-import { type Caller, type EndedChild, endOf, isFrom, readChild } from './child-log.ts';
+import { type Caller, type EndedChild, endOf, readChild } from './child-log.ts';
 import { type ChildRequest, ChildSessions, type ChildSessionsOptions, type ChildStart } from './child-sessions.ts';
 import type { LiveSession, LiveSessions } from './live.ts';
+import { type Place, type Reservations, reserve, reservedBelow, spawnsIn, takePlace } from './reservations.ts';
 import type { ChildResult } from './result-text.ts';
 import { stopWithChild } from './stop-with-child.ts';
 
@@ -39,25 +40,30 @@ export class SubagentRunner {
 
   /** @throws ReasonixError when the child cannot start; once it runs, every end is a result. */
   async run(request: ChildRequest): Promise<ChildResult> {
+    const { parent, call } = request;
+    if (request.recovering) await reserve(this.#options.host.store, parent);
     const planned = await this.#sessions.plan(request);
-    if ('start' in planned) return this.#enter(request, planned.start);
-    this.#charge(request.parent, planned.ended);
-    return this.#settled(planned.ended.result, request.parent);
+    const place = takePlace(parent, call, await parent.reserved);
+    if ('start' in planned) return this.#enter(request, planned.start, place);
+    this.#charge(parent, planned.ended, place);
+    return this.#settled(planned.ended.result, parent);
   }
 
   /** Lets a background child in and makes it durable, with its task; `finish` runs it. */
   async prepare(request: ChildRequest): Promise<MadeChild> {
     const { parent, skill } = request;
-    const { admission, childSteps } = this.#options;
+    const { admission, childSteps, host } = this.#options;
+    if (request.recovering) await reserve(host.store, parent);
     const planned = await this.#sessions.plan(request);
-    if ('ended' in planned) return this.#endedBefore(parent, planned.ended);
+    const place = takePlace(parent, request.call, await parent.reserved);
+    if ('ended' in planned) return this.#endedBefore(parent, planned.ended, place);
     const { make, cut } = planned.start;
     admission.check(parent, cut !== undefined);
     admission.charge(parent);
-    const budget = budgetOf(parent, limitsOf(skill, childSteps), cut);
+    const budget = budgetOf(parent, limitsOf(skill, childSteps), cut, place.below);
     try {
       const { session, input } = await make(budget);
-      return await this.#made(session, budget, () => (input ? session.begin(input) : session.claim()));
+      return await this.#made(session, budget, place, () => (input ? session.begin(input) : session.claim()));
     } catch (error) {
       stopWithChild(parent, error);
       throw error;
@@ -67,17 +73,16 @@ export class SubagentRunner {
   /** A background child that was let in before a crash, from its log. */
   async reopen(parent: LiveSession, reference: string, call: string): Promise<MadeChild> {
     const { admission, childSteps, host } = this.#options;
+    await reserve(host.store, parent);
     const caller: Caller = { session: parent.session.id, call };
-    const { thread, ended } = readChild(reference, await host.store.read(reference), caller);
-    if (ended) return this.#endedBefore(parent, ended);
-    const { turn } = thread;
-    if (!turn || !isFrom(turn.from, caller)) {
-      throw new ReasonixError('reference_unknown', prompt('reference-unknown', { reference }));
-    }
+    const { thread, ended, cut } = readChild(reference, await host.store.read(reference), caller);
+    const place = takePlace(parent, call, await parent.reserved);
+    if (ended) return this.#endedBefore(parent, ended, place);
+    if (!cut) throw new ReasonixError('reference_unknown', prompt('reference-unknown', { reference }));
     admission.charge(parent);
-    const limits = limitsOfStarted(thread, childSteps);
+    const budget = budgetOf(parent, limitsOfStarted(thread, childSteps), cut, place.below);
     const session = await this.#sessions.open(thread);
-    return this.#made(session, budgetOf(parent, limits, turn), () => session.claim());
+    return this.#made(session, budget, place, () => session.claim());
   }
 
   /** Runs a background child to its end, in a slot of its own; every end is a result. */
@@ -139,14 +144,15 @@ export class SubagentRunner {
   }
 
   /** The one way in for children that the parent waits for. */
-  async #enter({ parent, skill, signal }: ChildRequest, { make, cut }: ChildStart): Promise<ChildResult> {
+  async #enter(request: ChildRequest, { make, cut }: ChildStart, place: Place): Promise<ChildResult> {
     const { admission, live, childSteps } = this.#options;
+    const { parent, skill, signal } = request;
     admission.check(parent, cut !== undefined);
-    const budget = budgetOf(parent, limitsOf(skill, childSteps), cut);
+    const budget = budgetOf(parent, limitsOf(skill, childSteps), cut, place.below);
     const admitted = await admission.enter(parent, signal, cut !== undefined);
     try {
       const { session, input } = await make(budget);
-      live.set(session.id, { session, budget, slot: admitted.slot });
+      live.set(session.id, { session, budget, slot: admitted.slot, reserved: reservedBelow(place) });
       try {
         const turn = await session.run(input, { budget, signal });
         const result = { reference: session.id, skill: skill.name, turn };
@@ -170,9 +176,9 @@ export class SubagentRunner {
     return { ...result, changes: changesText(changes, caller.session.tool('apply_diff') !== undefined) };
   }
 
-  async #made(session: Session, budget: Budget, hold: () => Promise<void>): Promise<MadeChild> {
+  async #made(session: Session, budget: Budget, place: Place, hold: () => Promise<void>): Promise<MadeChild> {
     const { live } = this.#options;
-    const child: LiveSession = { session, budget };
+    const child: LiveSession = { session, budget, reserved: reservedBelow(place) };
     live.set(session.id, child);
     try {
       await hold();
@@ -184,26 +190,29 @@ export class SubagentRunner {
     }
   }
 
-  #endedBefore(parent: LiveSession, ended: EndedChild): MadeChild {
-    this.#charge(parent, ended);
+  #endedBefore(parent: LiveSession, ended: EndedChild, place: Place): MadeChild {
+    this.#charge(parent, ended, place);
     return { reference: ended.result.reference, ended };
   }
 
   /** Its turn ended before the crash, and its parent's log does not say yet what it cost. */
-  #charge(parent: LiveSession, { turn }: EndedChild): void {
-    if (!turn) return;
+  #charge(parent: LiveSession, { turn }: EndedChild, { isAgain }: Place): void {
+    if (!turn || isAgain) return;
     const { tokens, cost, spawns } = spentIn(turn);
     parent.budget.charge({ tokens, cost, spawns: spawns + 1 });
   }
 }
 
-/** `cut` is the turn that goes on: what it has used counts again, here and above. */
+/** `cut` is the turn that goes on: what it has used counts again, here and above, and what is kept for its children. */
 function budgetOf(
   parent: LiveSession,
   { limits, setBy }: ReturnType<typeof limitsOf>,
   cut: OpenTurn | undefined,
+  below: Reservations,
 ): Budget {
-  return new Budget(limits, { parent: parent.budget, setBy, spent: cut && spentIn(cut) });
+  const budget = new Budget(limits, { parent: parent.budget, setBy, spent: cut && spentIn(cut) });
+  budget.charge({ spawns: spawnsIn(below) });
+  return budget;
 }
 
 /** The end of a child whose log could not take it: what it has so far, and why. */
