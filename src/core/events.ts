@@ -158,7 +158,8 @@ const skillLoaded = z.object({
   type: z.literal('skill.loaded'),
   name: z.string(),
   hash: z.string(),
-  via: z.enum(['run_skill', 'read_skill', 'user', 'nudge', 'inject', 'force', 'system', 'preload']),
+  /** `items` is a run as a sub-agent, one for each item. */
+  via: z.enum(['run_skill', 'items', 'read_skill', 'user', 'nudge', 'inject', 'force', 'system', 'preload']),
 });
 
 const requiredNudged = z.object({ type: z.literal('required.nudged'), names: z.array(z.string()), count: z.number() });

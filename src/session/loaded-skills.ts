@@ -21,7 +21,7 @@ export class LoadedSkills extends Map<string, LoadedSkill> {
   load({ name, hash, via }: EventOf<'skill.loaded'>): void {
     const skill: LoadedSkill = { name, hash };
     this.set(name, skill);
-    if (via === 'system' || via === 'preload') skill.isFixed = true;
+    if (via === 'system' || via === 'preload' || via === 'items') skill.isFixed = true;
     else this.#awaited.push(skill);
   }
 

@@ -202,7 +202,7 @@ export class Dispatcher implements SkillService {
     if (!outcome.events) return outcome;
     await this.#options.recordUse(skill.name, parent.session.id);
     const note = await this.#unknownPreloads(skill, context);
-    return withNote({ ...outcome, events: [...outcome.events, loadedEvent(skill, body.hash)] }, note);
+    return withNote({ ...outcome, events: [...outcome.events, loadedEvent(skill, body.hash, 'items')] }, note);
   }
 
   /** What the caller, and whoever watches, are told of `skills:` that do not exist. */
@@ -243,12 +243,11 @@ export class Dispatcher implements SkillService {
 const withNote = (outcome: ToolOutcome, note: string | undefined): ToolOutcome =>
   note === undefined ? outcome : { ...outcome, content: `${outcome.content}\n\n${note}` };
 
-const loadedEvent = (skill: Skill, hash: string): EventOf<'skill.loaded'> => ({
-  type: 'skill.loaded',
-  name: skill.name,
-  hash,
-  via: 'run_skill',
-});
+const loadedEvent = (
+  skill: Skill,
+  hash: string,
+  via: EventOf<'skill.loaded'>['via'] = 'run_skill',
+): EventOf<'skill.loaded'> => ({ type: 'skill.loaded', name: skill.name, hash, via });
 
 const loadedEvents = (skill: Skill, hash: string) => (isGone(skill) ? [] : [loadedEvent(skill, hash)]);
 

@@ -197,6 +197,25 @@ describe('the tree of a run', () => {
   });
 });
 
+test('a sub-agent that failed is told with its reason, not with what a model needs to go on with it', () => {
+  const tree = new ActivityTree({ root: 's_root', now: () => 0 });
+  const content = `Subagent reference: sa_one\nStatus: failed\nSkill: research · steps 1\n${'x'.repeat(300)}`;
+  const lines = [
+    begun('sa_one', 's_root', 'research'),
+    seen('sa_one', { type: 'turn.ended', status: 'failed', answer: '', reason: 'the provider\nanswered 500' }),
+    seen('s_root', { type: 'tool.result', call: 'c', name: 'run_skill', content, isError: true, child: 'sa_one' }),
+    seen('s_root', { type: 'tool.result', call: 'd', name: 'run_skill', content: 'no such skill', isError: true }),
+  ].flatMap((observation) => {
+    tree.observe(observation);
+    return progressLine(observation, tree) ?? [];
+  });
+  expect(lines.slice(1)).toEqual([
+    '  research sa_one failed: 0 steps, 0 tokens, 0.0s (the provider answered 500)',
+    'agent: run_skill failed: the provider answered 500',
+    'agent: run_skill failed: no such skill',
+  ]);
+});
+
 test('without a terminal each event that matters is a line', () => {
   const tree = new ActivityTree({ root: 's_root', now: () => 0 });
   const lines = [

@@ -186,6 +186,26 @@ describe('compaction on request', () => {
     expect(event?.messages.map(({ content }) => content).join('\n')).toContain('SUMMARY');
   });
 
+  it.each<[string, object]>([
+    ['a child', { arguments: 'one' }],
+    ['children, one for each item', { items: ['one', 'two'] }],
+  ])('keeps a required skill loaded that ran as %s: there is no nudge for it', async (_, input) => {
+    const shop = workshop();
+    shop.skill('probe', { runAs: 'subagent' }, 'Probe.');
+    const runtime = await open(shop, 128_000, (request) => {
+      if (isSummary(request)) return 'SUMMARY';
+      if (request.skill === 'probe') return 'probed';
+      const isFirst = !request.messages.some(({ role }) => role === 'assistant');
+      return isFirst ? { calls: [call('run_skill', { name: 'probe', ...input })] } : 'words '.repeat(400);
+    });
+    const session = await runtime.session({ required: ['probe'] });
+    for (let turn = 0; turn < 12; turn++) await session.send(`question ${turn}`).result;
+    expect((await session.compact())?.replaced).toBeGreaterThan(10);
+    const last = await session.send('one more').result;
+    expect(last.required).toMatchObject({ names: ['probe'], loaded: ['probe'], nudges: 0 });
+    expect((await runtime.store.read(session.id)).some(({ type }) => type === 'required.nudged')).toBe(false);
+  });
+
   it('waits for the end of a turn', async () => {
     const shop = workshop();
     let inTurn: Promise<unknown> | undefined;

@@ -1,3 +1,4 @@
+import type { EventOf } from '../../core/events.ts';
 import { totalTokens } from '../../core/usage.ts';
 import type { Observation } from '../../session/host.ts';
 import { callText, costText, fullCount, plural, shortTime } from '../format.ts';
@@ -35,7 +36,7 @@ export function progressLine(observation: Observation, tree: ActivityTree, top?:
       return calls.length > 0 ? `${who}: ${calls.join(', ')}` : undefined;
     }
     case 'tool.result':
-      return event.isError ? `${who}: ${event.name} failed: ${printableLine(event.content).slice(0, 200)}` : undefined;
+      return event.isError ? `${who}: ${event.name} failed: ${whyOf(event, tree)}` : undefined;
     case 'required.nudged':
       return `${who}: asked to load ${printableLine(event.names.join(', '))}`;
     case 'skill.loaded':
@@ -47,6 +48,13 @@ export function progressLine(observation: Observation, tree: ActivityTree, top?:
     default:
       return undefined;
   }
+}
+
+/** The result of a child begins with what a model needs of it: why it failed is told by the child itself. */
+function whyOf({ content, child }: EventOf<'tool.result'>, tree: ActivityTree): string {
+  const activity = child === undefined ? undefined : tree.get(child);
+  const why = activity ? (activity.reason ?? stateOf(activity)) : content;
+  return printableLine(why).slice(0, 200);
 }
 
 function endOf(activity: Activity): string {
