@@ -21,7 +21,11 @@ export const KEYS = {
   'providers.*.base_url': { type: 'string', format: 'url', doc: "Address of the API; unset: the kind's own." },
   'providers.*.models': { type: 'list', doc: 'Models it serves; the first is its default.' },
   'providers.*.api_key_env': { type: 'string', format: 'variable', doc: 'Environment variable that holds the key.' },
-  'providers.*.context_window': { type: 'integer', min: 1, doc: 'Tokens that fit a request; unset: 128,000.' },
+  'providers.*.context_window': {
+    type: 'integer',
+    min: 1,
+    doc: 'Tokens of request and answer; unset: as known of the model, else 128,000.',
+  },
   'providers.*.max_output_tokens': { type: 'integer', min: 1, doc: "Tokens of one answer; unset: the server's limit." },
   'providers.*.effort': { type: 'string', doc: 'Reasoning effort where neither skill nor [agent] names one.' },
   'providers.*.thinking': {

@@ -2,7 +2,8 @@ import { ReasonixError } from '../core/errors.ts';
 import { prompt } from '../core/prompts.ts';
 import { byteLength } from '../core/text.ts';
 import { totalTokens } from '../core/usage.ts';
-import type { ResolvedModel } from '../models/contract.ts';
+import type { ModelWindow, ResolvedModel } from '../models/contract.ts';
+import { roomOf } from '../models/windows.ts';
 import { defineMiddleware, type Middleware, type ModelCall } from '../session/middleware.ts';
 import type { Thread } from '../session/thread.ts';
 import { clip } from './clipping.ts';
@@ -17,22 +18,41 @@ const ESTIMATE_ERROR = 1.25;
 /** A window that a provider has shown to be smaller than what it was sent. */
 const SHOWN_WINDOW = 0.9;
 
+/** A model that answers a call: the session's own, or a fallback. */
+type Asked = ModelWindow & { name: string };
+
 /**
- * Keeps the context of a session within its model's window (design §7). Before a request that would
- * fill the window up to the compactor's share, the session is compacted, at most once a step; a request
- * that a provider refuses for its length is compacted and sent once more.
+ * Keeps the context of a session within the window of the model that will be asked (design §7), without
+ * what is kept free in it for the answer. Before a request that would fill it up to the compactor's share,
+ * the session is compacted, at most once a step; a request that is refused for its length, by a provider
+ * or because only a fallback model with a smaller window is left, is compacted and sent once more.
  */
 export function compaction(compactor: Compactor): Middleware {
   /** Windows that were found to be smaller than configured, by model. */
   const shown = new Map<string, number>();
   const windows = new WeakMap<Thread, number>();
 
-  const windowOf = (model: ResolvedModel): number =>
-    Math.min(model.contextWindow, shown.get(nameOf(model)) ?? Number.POSITIVE_INFINITY);
+  const windowOf = (asked: Asked): number => Math.min(roomOf(asked), shown.get(asked.name) ?? Number.POSITIVE_INFINITY);
 
-  async function compact(call: ModelCall, reason: CompactionJob['reason']): Promise<ModelCall | undefined> {
-    const done = await compactor.compact(jobOf(call, windowOf(call.model), reason));
+  async function compact(
+    call: ModelCall,
+    window: number,
+    reason: CompactionJob['reason'],
+  ): Promise<ModelCall | undefined> {
+    const done = await compactor.compact(jobOf(call, window, reason));
     return done && { ...call, request: { ...call.request, messages: call.turn.thread.history() } };
+  }
+
+  /** The model that refused a request, with the window that it has shown to have. */
+  function learnt(call: ModelCall, asked: Asked, error: ReasonixError): Asked {
+    const { model, room } = error.details;
+    const refused = call.model.fallbacks?.find(({ name }) => name === model) ?? asked;
+    if (typeof room === 'number') return refused;
+    const { tokens } = call.turn.thread.size;
+    const named = windowIn(error.message);
+    const real = named === undefined ? SHOWN_WINDOW * tokens : Math.max(named - (refused.answerTokens ?? 0), named / 2);
+    shown.set(refused.name, Math.min(windowOf(refused), real));
+    return refused;
   }
 
   return defineMiddleware({
@@ -41,23 +61,25 @@ export function compaction(compactor: Compactor): Middleware {
     async aroundModel(call, next) {
       if (compactor.at === 0) return next(call);
       const { thread } = call.turn;
-      const window = windowOf(call.model);
+      const asked = askedFor(call.model, thread.size.tokens);
+      const window = windowOf(asked);
       windows.set(thread, window);
       const isFull = thread.size.tokens >= compactor.at * window;
-      const current = (isFull ? await compact(call, 'window') : undefined) ?? call;
-      if (isFull && call.model.isWindowKnown && thread.size.tokens > ESTIMATE_ERROR * window) {
-        throw overflow(call, window);
+      const current = (isFull ? await compact(call, window, 'window') : undefined) ?? call;
+      if (isFull && asked.isWindowKnown && thread.size.tokens > ESTIMATE_ERROR * window) {
+        throw overflow(call, asked.name, window);
       }
       try {
         return await next(current);
       } catch (error) {
         if (!ReasonixError.isInstance(error, 'context_length')) throw error;
-        const real = windowIn(error.message) ?? SHOWN_WINDOW * thread.size.tokens;
-        shown.set(nameOf(call.model), Math.min(window, real));
-        const smaller = await compact(call, 'overflow');
-        if (!smaller) throw overflow(call, windowOf(call.model), error);
+        const refused = learnt(call, asked, error);
+        const left = windowOf(refused);
+        windows.set(thread, left);
+        const smaller = await compact(call, left, 'overflow');
+        if (!smaller) throw overflow(call, refused.name, left, error);
         return await next(smaller).catch((again: unknown) => {
-          throw ReasonixError.isInstance(again, 'context_length') ? overflow(call, windowOf(call.model), again) : again;
+          throw ReasonixError.isInstance(again, 'context_length') ? overflow(call, refused.name, left, again) : again;
         });
       }
     },
@@ -76,6 +98,12 @@ export function compaction(compactor: Compactor): Middleware {
       return { ...outcome, content, full };
     },
   });
+}
+
+/** Who a request of so many tokens would go to. */
+function askedFor(model: ResolvedModel, tokens: number): Asked {
+  const { contextWindow, isWindowKnown, answerTokens } = model;
+  return model.next?.(tokens) ?? { name: nameOf(model), contextWindow, isWindowKnown, answerTokens };
 }
 
 const nameOf = ({ provider, model }: ResolvedModel): string => `${provider}/${model}`;
@@ -98,11 +126,11 @@ function jobOf(call: ModelCall, window: number, reason: CompactionJob['reason'])
   };
 }
 
-function overflow({ turn, model }: ModelCall, window: number, cause?: unknown): ReasonixError {
+function overflow({ turn }: ModelCall, name: string, window: number, cause?: unknown): ReasonixError {
   const tokens = turn.thread.size.tokens;
   return new ReasonixError(
     'context_overflow',
-    `context_overflow: the conversation does not fit the window of ${nameOf(model)}, also after compaction (about ${tokens} of ${Math.round(window)} tokens)`,
+    `context_overflow: the conversation does not fit the window of ${name}, also after compaction (about ${tokens} of ${Math.round(window)} tokens)`,
     {
       hint: 'use a model with a larger window, or set context_window of its provider',
       cause,

@@ -12,6 +12,7 @@ import { wellFormed } from '../core/text.ts';
 import { thinkingOf } from './anthropic-thinking.ts';
 import type { ModelRequest } from './contract.ts';
 import { argumentsObject, sendableHistory } from './history.ts';
+import { defaultMaxTokens, outputLimit } from './output-limit.ts';
 import { seesImages, withImageNote } from './vision.ts';
 import type { RequestSettings } from './wire.ts';
 
@@ -44,7 +45,7 @@ const BREAKPOINT = { cache_control: { type: 'ephemeral' } } as const;
 export function toAnthropicBody(request: ModelRequest, options: MessagesBodyOptions = {}): MessagesBody {
   const { tools, model } = request;
   const hasTools = tools.length > 0;
-  const limit = request.maxOutputTokens ?? options.maxOutputTokens ?? defaultMaxTokens(model);
+  const limit = outputLimit(request, options, defaultMaxTokens(model)) ?? defaultMaxTokens(model);
   const messages = toAnthropicMessages(request, options);
   const thinking = thinkingOf({
     model,
@@ -155,7 +156,3 @@ const toAnthropicTool = ({ name, description, parameters }: ToolDefinition): Too
   description: wellFormed(description),
   input_schema: { type: 'object', ...parameters } as Tool['input_schema'],
 });
-
-function defaultMaxTokens(model: string): number {
-  return /claude/.test(model) && !/claude-(?:2|3|instant)/.test(model) ? 32_000 : 8_192;
-}

@@ -65,7 +65,7 @@ export interface ProviderSettings {
   models: string[];
   /** Name of the environment variable that holds the key. */
   api_key_env?: string | undefined;
-  /** Tokens; default 128,000. */
+  /** Tokens; default what is known of the model, else 128,000. */
   context_window?: number | undefined;
   max_output_tokens?: number | undefined;
   prices?: Record<string, Price> | undefined;
@@ -86,20 +86,29 @@ export interface ProviderSettings {
   script?: string | undefined;
 }
 
+/** What a request to a model has to fit in. */
+export interface ModelWindow {
+  /** Tokens of a request with its answer. */
+  contextWindow: number;
+  /** True when the window is configured, or known of the model, and not the default. */
+  isWindowKnown?: boolean | undefined;
+  /** Tokens of the window that are kept free for the answer; default none. */
+  answerTokens?: number | undefined;
+}
+
 /** A model ready to be asked: what `Models.resolve` finds for a name. */
-export interface ResolvedModel {
+export interface ResolvedModel extends ModelWindow {
   client: ModelClient;
   provider: string;
   model: string;
-  contextWindow: number;
-  /** True when somebody gave the window, and it is not the default. */
-  isWindowKnown?: boolean | undefined;
   price: Price | undefined;
   /** Models that answer when this one fails for good, in order. */
   fallbacks?: readonly FallbackModel[] | undefined;
+  /** Of this model and its fallbacks the one that a request of about so many tokens would go to now. */
+  next?: ((tokens: number) => ModelWindow & { name: string }) | undefined;
 }
 
-export interface FallbackModel {
+export interface FallbackModel extends ModelWindow {
   /** `provider/model`. */
   name: string;
   price: Price | undefined;

@@ -4,16 +4,16 @@ import type { Price } from '../core/usage.ts';
 import { sharedBackoff } from './backoff.ts';
 import { systemClock } from './clock.ts';
 import type { ModelClient, Models, ProviderSettings, ResolvedModel } from './contract.ts';
+import { defaultLimits } from './default-limits.ts';
 import { dialectOf } from './dialects.ts';
 import { type Candidate, FallbackClient } from './fallback.ts';
+import { hostOf } from './hosts.ts';
 import { nearest } from './nearest.ts';
 import { priceOf } from './prices.ts';
-import { type RetryOptions, withRetry } from './retry.ts';
-import { secretsOf, type WireOptions } from './wire.ts';
 import { processRateLimit, type RateLimit } from './rate-limit.ts';
-
-/** Tokens of a context window that nobody gave. */
-export const DEFAULT_CONTEXT_WINDOW = 128_000;
+import { type RetryOptions, withRetry } from './retry.ts';
+import { DEFAULT_CONTEXT_WINDOW, windowOf } from './windows.ts';
+import { secretsOf, type WireOptions } from './wire.ts';
 
 /** In `models`: any other name is accepted, too. A provider without a list accepts any. */
 const ANY = '*';
@@ -64,7 +64,7 @@ class ProviderModels implements Models {
   readonly #options: ModelsOptions;
   readonly #clients = new Map<string, Promise<ModelClient>>();
   /** By `provider/model`: what is known of a model that failed is known to all its sessions. */
-  readonly #withFallbacks = new Map<string, ModelClient>();
+  readonly #withFallbacks = new Map<string, FallbackClient>();
 
   constructor(options: ModelsOptions) {
     this.#options = options;
@@ -74,16 +74,18 @@ class ProviderModels implements Models {
     const found = this.#find(name || this.#options.defaultModel || undefined);
     const { settings, model } = found;
     const fallbacks = this.#fallbacksOf(found);
+    const resolved = { provider: settings.name, model, ...windowOf(settings, model), price: this.#price(found) };
+    if (fallbacks.length === 0) return { client: await this.#client(settings), ...resolved };
+    const client = this.#fallbackClient(found, fallbacks);
     return {
-      client: fallbacks.length === 0 ? await this.#client(settings) : this.#fallbackClient(found, fallbacks),
-      provider: settings.name,
-      model,
-      contextWindow: settings.context_window ?? DEFAULT_CONTEXT_WINDOW,
-      isWindowKnown: settings.context_window !== undefined,
-      price: this.#price(found),
-      ...(fallbacks.length === 0
-        ? {}
-        : { fallbacks: fallbacks.map((each) => ({ name: nameOf(each), price: this.#price(each) })) }),
+      client,
+      ...resolved,
+      fallbacks: fallbacks.map((each) => ({
+        name: nameOf(each),
+        price: this.#price(each),
+        ...windowOf(each.settings, each.model),
+      })),
+      next: (tokens) => client.next(tokens),
     };
   }
 
@@ -101,13 +103,14 @@ class ProviderModels implements Models {
     });
   }
 
-  #fallbackClient(first: Located, fallbacks: readonly Located[]): ModelClient {
+  #fallbackClient(first: Located, fallbacks: readonly Located[]): FallbackClient {
     const name = nameOf(first);
     let client = this.#withFallbacks.get(name);
     if (!client) {
       const candidate = (located: Located): Candidate => ({
         name: nameOf(located),
         model: located.model,
+        window: windowOf(located.settings, located.model),
         client: () => this.#client(located.settings),
       });
       const clock = this.#options.retry?.clock ?? systemClock;
@@ -165,14 +168,14 @@ class ProviderModels implements Models {
     });
   }
 
-  #wire(settings: ProviderSettings): WireOptions {
-    const keyVariable = keyVariableOf(settings);
-    const apiKey = keyVariable === undefined ? undefined : this.#options.env?.[keyVariable]?.trim() || undefined;
   #rate({ requests_per_minute: perMinute = 0 }: ProviderSettings): RetryOptions['rate'] {
     const { rateLimit: limit = processRateLimit } = this.#options;
     return perMinute > 0 ? { limit, perMinute } : undefined;
   }
 
+  #wire(settings: ProviderSettings): WireOptions {
+    const keyVariable = keyVariableOf(settings);
+    const apiKey = keyVariable === undefined ? undefined : this.#options.env?.[keyVariable]?.trim() || undefined;
     if (keyVariable !== undefined && apiKey === undefined) {
       throw new ReasonixError('provider_auth', `the provider ${settings.name} has no key: ${keyVariable} is not set`, {
         hint: `set ${keyVariable} in the environment, or name another variable as api_key_env`,
@@ -186,6 +189,7 @@ class ProviderModels implements Models {
       keyVariable,
       headers: settings.headers,
       maxOutputTokens: settings.max_output_tokens,
+      mostOutput: (model) => defaultLimits(hostOf(settings), model)?.output,
       effort: settings.effort,
       thinking: settings.thinking,
       parallelTools: settings.parallel_tools,

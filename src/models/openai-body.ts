@@ -9,6 +9,7 @@ import { wellFormed } from '../core/text.ts';
 import type { ModelRequest } from './contract.ts';
 import { type Dialect, effortFields } from './dialects.ts';
 import { argumentsText, sendableHistory } from './history.ts';
+import { outputLimit } from './output-limit.ts';
 import { dataUrl, seesImages, withImageNote } from './vision.ts';
 import type { RequestSettings } from './wire.ts';
 
@@ -38,7 +39,7 @@ export type ChatBody = ChatCompletionCreateParams;
 export function toOpenAIBody(request: ModelRequest, options: ChatBodyOptions): ChatBody {
   const { dialect, parallelTools, stream = true } = options;
   const { tools } = request;
-  const limit = request.maxOutputTokens ?? options.maxOutputTokens;
+  const limit = outputLimit(request, options);
   const sendsParallel = tools.length > 0 && parallelTools !== undefined && dialect.parallelTools;
   const body = {
     model: request.model,

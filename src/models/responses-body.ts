@@ -3,6 +3,7 @@ import type { AssistantMessage, ToolDefinition, ToolMessage } from '../core/mess
 import { wellFormed } from '../core/text.ts';
 import type { ModelRequest } from './contract.ts';
 import { argumentsText, sendableHistory } from './history.ts';
+import { outputLimit } from './output-limit.ts';
 import { dataUrl, seesImages, withImageNote } from './vision.ts';
 import type { RequestSettings } from './wire.ts';
 
@@ -38,7 +39,7 @@ export function toResponsesBody(request: ModelRequest, options: ResponsesBodyOpt
   const { tools, model } = request;
   const { parallelTools, stream = true } = options;
   const hasTools = tools.length > 0;
-  const limit = request.maxOutputTokens ?? options.maxOutputTokens;
+  const limit = outputLimit(request, options);
   const thinking = request.thinking ?? options.thinking;
   const effort = thinking === 0 ? 'none' : (request.effort ?? options.effort);
   const reasons = !NO_REASONING.test(model);

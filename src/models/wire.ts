@@ -1,7 +1,9 @@
 /** What a provider sets for requests that say nothing themselves. */
 export interface RequestSettings {
-  /** Tokens of an answer. */
+  /** Tokens of an answer at most. */
   maxOutputTokens?: number | undefined;
+  /** Tokens that a model is known to answer with at most. */
+  mostOutput?: ((model: string) => number | undefined) | undefined;
   effort?: string | undefined;
   /** Tokens to think with, where a model takes a budget; 0 for no thinking. */
   thinking?: number | undefined;

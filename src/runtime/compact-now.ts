@@ -1,5 +1,6 @@
 import { ReasonixError } from '../core/errors.ts';
 import type { Compactor } from '../middleware/compaction/compactor.ts';
+import { roomOf } from '../models/windows.ts';
 import type { Session } from '../session/session.ts';
 
 export interface CompactOptions {
@@ -33,7 +34,7 @@ export async function compactNow(
   const event = await compactor.compact({
     thread,
     model,
-    window: model.contextWindow,
+    window: roomOf(model),
     reason: 'asked',
     signal,
     affords: () => true,

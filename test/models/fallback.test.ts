@@ -110,6 +110,75 @@ describe('fallback models', () => {
   });
 });
 
+describe('the window of a fallback model', () => {
+  const long = 'lorem ipsum '.repeat(4_000);
+
+  async function sized(windows: Record<string, number | undefined>, body = 'no') {
+    const server = await streamServer((response) => {
+      const { model } = server.bodies.at(-1) as { model: string };
+      if (model === 'first') return void response.writeHead(401).end('{}');
+      if (body !== 'no') return void response.writeHead(400).end(JSON.stringify({ error: { message: body } }));
+      openStream(response);
+      response.end(`${chat({ content: `I am ${model}` }, 'stop')}data: [DONE]\n\n`);
+    });
+    const providers = Object.entries({ first: 200_000, ...windows }).map(
+      ([name, context_window]): ProviderSettings => ({
+        name: `at-${name}`,
+        kind: 'openai',
+        base_url: server.url,
+        models: [name],
+        context_window,
+      }),
+    );
+    const models = createModels({ providers, fallbackModels: Object.keys(windows), env: {} });
+    const model = await models.resolve('first');
+    const seen = collect();
+    const go = (text = long) =>
+      model.client.generate(request([user(text)], { model: 'first' }), { signal: never, ...seen });
+    return { server, model, seen, go };
+  }
+
+  it('that is too small for a request has it left out, with the reason', async () => {
+    const { server, model, seen, go } = await sized({ small: 8_000, guessed: undefined, large: 100_000 });
+    expect(model.fallbacks?.map(({ contextWindow }) => contextWindow)).toEqual([8_000, 128_000, 100_000]);
+    expect(model.next?.(12_000)).toMatchObject({ name: 'at-first/first', contextWindow: 200_000 });
+    expect((await go()).text).toBe('I am guessed');
+    expect(seen.deltas.filter(({ type }) => type === 'fallback')).toEqual([
+      {
+        type: 'fallback',
+        from: 'at-first/first',
+        to: 'at-guessed/guessed',
+        reason: expect.stringMatching(
+          /401.*; at-small\/small is left out: a request of about 12000 tokens .* its 8000$/,
+        ),
+      },
+    ]);
+    expect(model.next?.(12_000)).toMatchObject({ name: 'at-guessed/guessed' });
+    expect(model.next?.(6_000)).toMatchObject({ name: 'at-small/small', contextWindow: 8_000 });
+    expect((await go('short')).text).toBe('I am small');
+    await server.close();
+  });
+
+  it('that is the largest left and too small is told, and nothing is sent there', async () => {
+    const { server, model, go } = await sized({ tiny: 2_000, small: 8_000 });
+    await expect(go()).rejects.toMatchObject({
+      code: 'context_length',
+      message: expect.stringMatching(/12000 tokens does not fit into the 8000 of the fallback model at-small\/small/),
+      details: { model: 'at-small/small', room: 8_000 },
+      cause: { code: 'provider_auth' },
+    });
+    expect(server.bodies.map((body) => body.model)).toEqual(['first']);
+    expect(model.next?.(12_000)).toMatchObject({ name: 'at-small/small' });
+    await server.close();
+  });
+
+  it('that its server finds too small is told with its name', async () => {
+    const { server, go } = await sized({ second: 100_000 }, "This model's maximum context length is 10 tokens");
+    await expect(go()).rejects.toMatchObject({ code: 'context_length', details: { model: 'at-second/second' } });
+    await server.close();
+  });
+});
+
 describe('the deadline of a call', () => {
   it('ends it with what had come, whatever it is doing', async () => {
     const server = await streamServer((response) => {

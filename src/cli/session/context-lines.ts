@@ -10,8 +10,10 @@ export function contextLines(
   context: Context,
   { columns, paint }: { columns: number | undefined; paint: Paint },
 ): string[] {
-  const { tokens, counted_by, window, share, compact_at, system, tools, messages, compactions } = context;
+  const { tokens, counted_by, window, answer_tokens: answer, share, compact_at, messages, compactions } = context;
+  const { system, tools } = context;
   const counted = counted_by === 'provider' ? 'by its provider' : 'estimated';
+  const room = answer === 0 ? '' : `, ${fullCount(answer)} of them for the answer`;
   const limit = compact_at === 0 ? 'compaction is off' : `compacted from ${percent(compact_at)} on`;
   const rows = [
     ['system prompt', fullCount(system.tokens), ''],
@@ -23,7 +25,7 @@ export function contextLines(
     }),
   ];
   return [
-    `${fullCount(tokens)} of ${fullCount(window)} tokens (${percent(share)}, ${counted}); ${limit}`,
+    `${fullCount(tokens)} of ${fullCount(window)} tokens${room} (${percent(share)}, ${counted}); ${limit}`,
     '',
     ...table(['PART', 'TOKENS', 'TEXT'], rows, columns),
     ...(compactions.length > 0 ? ['', 'Compactions:'] : []),

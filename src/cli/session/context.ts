@@ -2,7 +2,7 @@ import type { LoadedConfig } from '../../config/cascade.ts';
 import type { EventOf, StoredEvent } from '../../core/events.ts';
 import type { Message } from '../../core/messages.ts';
 import { toolsSize } from '../../models/estimate.ts';
-import { DEFAULT_CONTEXT_WINDOW } from '../../models/models.ts';
+import { DEFAULT_CONTEXT_WINDOW, roomOf, windowOf } from '../../models/windows.ts';
 import { sizeOf } from '../../session/context-size.ts';
 import { startOf } from '../../session/session.ts';
 import type { Thread } from '../../session/thread.ts';
@@ -12,7 +12,9 @@ export interface Context {
   tokens: number;
   counted_by: 'provider' | 'estimate';
   window: number;
-  /** Part of the window. */
+  /** Tokens of the window that are kept free for the answer. */
+  answer_tokens: number;
+  /** Part of the window without those. */
   share: number;
   /** Part of the window at which the session is compacted; 0 for never. */
   compact_at: number;
@@ -47,12 +49,13 @@ export function contextOf(thread: Thread, events: readonly StoredEvent[], { conf
   const { system, tools, model } = startOf(thread);
   const { size } = thread;
   const settings = config.providers.find(({ name }) => name === model.provider);
-  const window = settings?.context_window ?? DEFAULT_CONTEXT_WINDOW;
+  const window = settings ? windowOf(settings, model.name) : { contextWindow: DEFAULT_CONTEXT_WINDOW };
   return {
     tokens: size.tokens,
     counted_by: size.isCounted ? 'provider' : 'estimate',
-    window,
-    share: Number((size.tokens / window).toFixed(4)),
+    window: window.contextWindow,
+    answer_tokens: window.answerTokens ?? 0,
+    share: Number((size.tokens / roomOf(window)).toFixed(4)),
     compact_at: config.agent.compact_at,
     system: { tokens: size.tokensOf(system.length) },
     tools: { tokens: size.tokensOf(toolsSize(tools)), count: tools.length },

@@ -113,10 +113,11 @@ export class Compactor {
   async #summary(job: CompactionJob, replaced: Head['replaced'], goals: Goals): Promise<Summary | undefined> {
     const { thread, signal } = job;
     const model = (await this.#options.model?.()) ?? job.model;
-    const record = recordOf(replaced, thread.size.charactersOf(Math.min(model.contextWindow, goals.window) / 2));
-    if (!job.affords(model, thread.size.tokensOf(record.length) + answerRoom(model))) return undefined;
+    const window = Math.min(model.contextWindow, goals.window);
+    const record = recordOf(replaced, thread.size.charactersOf(window / 2));
+    if (!job.affords(model, thread.size.tokensOf(record.length) + answerRoom(window))) return undefined;
     job.progress('summing up the older part of the conversation to make room');
-    const summary = await summarise({ model, record, limit: goals.summary, session: thread.session, signal });
+    const summary = await summarise({ model, record, limit: goals.summary, window, session: thread.session, signal });
     if (summary) job.charge(summary);
     return summary;
   }

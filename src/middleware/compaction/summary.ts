@@ -16,6 +16,8 @@ export interface SummaryRequest {
   record: string;
   /** Tokens that the summary should have at most. */
   limit: number;
+  /** Tokens of request and answer. */
+  window: number;
   session: string;
   signal: AbortSignal;
 }
@@ -28,15 +30,15 @@ export interface Summary {
   model: string;
 }
 
-/** Tokens that a model may answer with: a model that thinks needs more than the summary has. */
-export const answerRoom = ({ contextWindow }: ResolvedModel): number => Math.floor(Math.min(4_096, contextWindow / 4));
+/** Tokens that a model may answer with in such a window: a model that thinks needs more than the summary has. */
+export const answerRoom = (window: number): number => Math.floor(Math.min(4_096, window / 4));
 
 /**
  * Asks a model for a summary, past the chain: no middleware sees the call. `undefined` when it failed.
  * @throws what the signal was aborted with.
  */
 export async function summarise(request: SummaryRequest): Promise<Summary | undefined> {
-  const { model, record, limit, session, signal } = request;
+  const { model, record, limit, window, session, signal } = request;
   const linked = linkSignals([signal], MOST_TIME);
   try {
     const reply = await model.client.generate(
@@ -45,7 +47,7 @@ export async function summarise(request: SummaryRequest): Promise<Summary | unde
         system: prompt('compaction', { words: Math.floor(limit * WORDS) }),
         messages: [{ role: 'user', origin: 'task', content: prompt('compaction-record', { record }) }],
         model: model.model,
-        maxOutputTokens: answerRoom(model),
+        maxOutputTokens: answerRoom(window),
         session,
       },
       { signal: linked.signal },
