@@ -38,7 +38,7 @@ export type {
 export { scriptedModel } from './models/scripted.ts';
 export { expectStablePrefix, type PrefixBreak, prefixBreaks } from './models/stable-prefix.ts';
 export type { Compacted, CompactOptions } from './runtime/compact-now.ts';
-export { openLibrary, openPostgresStore, openRuntime, openSqliteStore } from './runtime/openers.ts';
+export { openPostgresStore, openRuntime, openSqliteStore } from './runtime/openers.ts';
 export type { RuntimeOptions, SendOptions, SessionOptions } from './runtime/options.ts';
 export {
   type ChainStep,
@@ -69,6 +69,7 @@ export {
   type TurnView,
 } from './session/middleware.ts';
 export { Thread } from './session/thread.ts';
+export { openLibrary } from './skills/library.ts';
 export type { Diagnostic, LibraryOptions, Skill, SkillLibrary, SkillLookup } from './skills/types.ts';
 export type { FollowableStore, Lease, ListFilter, Page, SessionStore, SessionSummary } from './store/contract.ts';
 export { memoryStore } from './store/memory.ts';

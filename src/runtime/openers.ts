@@ -1,5 +1,3 @@
-import type { OpenedLibrary } from '../skills/library.ts';
-import type { LibraryOptions } from '../skills/types.ts';
 import type { FollowableStore } from '../store/contract.ts';
 import type { PostgresStoreOptions } from '../store/postgres.ts';
 import type { SqliteStore, SqliteStoreOptions } from '../store/sqlite.ts';
@@ -19,11 +17,6 @@ import type { Runtime } from './runtime.ts';
  */
 export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime> {
   return (await import('./open-runtime.ts')).openRuntime(options);
-}
-
-/** Finds and indexes the skills of all roots. Reads only what changed since the last time, in whatever process. */
-export async function openLibrary(options: LibraryOptions): Promise<OpenedLibrary> {
-  return (await import('../skills/library.ts')).openLibrary(options);
 }
 
 /**
