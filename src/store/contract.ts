@@ -34,6 +34,8 @@ export interface ListFilter {
   /** Children of this session, or of one of its calls. */
   parent?: { session: string; call?: string | undefined } | undefined;
   cwd?: string | undefined;
+  /** Sessions whose newest turn has no end. */
+  open?: true | undefined;
   /** Sessions whose id starts with this text. */
   idPrefix?: string | undefined;
 }

@@ -188,6 +188,7 @@ function matches(summary: Summary, filter: ListFilter): boolean {
     (filter.kind === undefined || summary.kind === filter.kind) &&
     (filter.root === undefined || summary.root === filter.root) &&
     (filter.cwd === undefined || summary.cwd === filter.cwd) &&
+    (!filter.open || summary.status === 'open') &&
     (filter.idPrefix === undefined || summary.session.startsWith(filter.idPrefix)) &&
     (parent === undefined || summary.parent?.session === parent.session) &&
     (parent?.call === undefined || summary.parent?.call === parent.call)

@@ -341,6 +341,15 @@ export function describeStore(name: string, open: () => Promise<OpenedStore>): v
         expect(ids(await store.list({ idPrefix: 'sa_' }, oldest))).toEqual([one, two, below]);
         expect(ids(await store.list({ idPrefix: root.session.slice(0, -1) })).includes(root.session)).toBe(true);
         expect(ids(await store.list({ idPrefix: 's%' }))).toEqual([]);
+        expect(ids(await store.list({ open: true }))).toEqual([]);
+        const begun = { type: 'user.message', origin: 'task', content: 'Look' } as const;
+        const end = { type: 'turn.ended', status: 'completed', answer: 'Done' } as const;
+        await store.append(two, 1, [begun]);
+        await store.append(below, 1, [begun]);
+        expect(ids(await store.list({ open: true }, oldest))).toEqual([two, below]);
+        expect(ids(await store.list({ open: true, parent: { session: one } }))).toEqual([below]);
+        await store.append(two, 2, [end]);
+        expect(ids(await store.list({ open: true }))).toEqual([below]);
         expect(ids(await store.list({ kind: 'root', cwd: '/a' }))).toEqual([root.session]);
         expect((await store.list({ idPrefix: below })).sessions[0]).toMatchObject({
           kind: 'child',

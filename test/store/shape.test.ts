@@ -21,6 +21,8 @@ const EVENTS: unknown[] = [
     budget: { steps: 1, cost: 0.5 },
   }).first,
   { ...user('x'), from, limit },
+  { ...user('x'), terms: { limits: { steps: 1 }, setBy: { steps: 'a' }, above: [], allow: ['b'], yes: true } },
+  { type: 'turn.cancelling', reason: 'x' },
   { ...said('x'), reasoning: 'r', toolCalls: [{ id: 'a', name: 'b', arguments: '{}' }], providerState: [1], cost: 0.1 },
   { type: 'tool.started', call: 'a', name: 'b', effects: 'write' },
   { type: 'tool.result', call: 'a', name: 'b', content: 'c', isError: false, child: 'sa_1', full: 'd' },

@@ -63,6 +63,9 @@ const MIGRATIONS = [
   );
   create index blobs_used on blobs (used_at);
   `,
+  `
+  create index sessions_open on sessions (root, created_at, session) where status = 'open';
+  `,
 ];
 
 /**

@@ -32,6 +32,8 @@ export async function listSessions(
   equals('parent_session', filter.parent?.session);
   equals('parent_call', filter.parent?.call);
   equals('cwd', filter.cwd);
+  // As a constant, so that the index of open sessions serves.
+  if (filter.open) where.push("status = 'open'");
   if (filter.idPrefix !== undefined) {
     const { idPrefix } = filter;
     where.push(`sessions.session >= ${value(idPrefix)} and sessions.session < ${value(`${idPrefix}\u{10ffff}`)}`);

@@ -146,6 +146,7 @@ export class Summaries {
     equals('parent_session', filter.parent?.session);
     equals('parent_call', filter.parent?.call);
     equals('cwd', filter.cwd);
+    if (filter.open) where.push("status = 'open'");
     if (filter.idPrefix !== undefined) {
       where.push('sessions.session >= ? and sessions.session < ?');
       values.push(filter.idPrefix, `${filter.idPrefix}\u{10ffff}`);
