@@ -11,6 +11,7 @@ export type ErrorCode =
   | 'store'
   | 'store_full'
   | 'store_corrupt'
+  | 'engine'
   | 'model_not_found'
   | 'provider'
   | 'provider_auth'

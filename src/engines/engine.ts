@@ -67,5 +67,19 @@ export interface Engine {
   cancel(job: Job, cancel: Cancel): Promise<void>;
   /** Takes sessions and runs them, until the claim is closed. */
   claim(run: Run, options: ClaimOptions): Promise<Claim>;
+  /** Ends its claims without grace; whatever is asked of it afterwards, or is still on its way, is refused. */
   close(): Promise<void>;
+  /** Whether a run of the session waits, goes on or was put off: one without gets none unless somebody starts it. */
+  isKnown?(job: Job): Promise<boolean>;
+  /** True once after the engine may have lost jobs: what is open in the store should be started again. */
+  forgot?(): Promise<boolean>;
+  /** Runs of sessions with the tags that this engine has met. */
+  counts?(): Promise<JobCounts>;
+}
+
+/** `delayed` are put off: the session was busy, or a run of it failed. Timers of parked sessions do not count. */
+export interface JobCounts {
+  waiting: number;
+  active: number;
+  delayed: number;
 }
