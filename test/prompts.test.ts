@@ -46,6 +46,7 @@ const CAPS: Readonly<Record<string, number>> = {
   input: 110,
   inputs: 120,
   installed: 50,
+  'installed-later': 100,
   'instructions-clipped': 80,
   'interrupted-call': 50,
   'interrupted-write': 90,

@@ -10,6 +10,6 @@ export function lazySkills(options: SkillListing): Middleware {
   return defineMiddleware({
     name: 'lazy-skills',
     prepareSession: (setup) => addSkillTools(setup, options, true),
-    startTurn: async (turn) => skillNotice(turn, await options.library(turn.info.cwd), options.cache),
+    startTurn: (turn) => skillNotice(turn, options),
   });
 }

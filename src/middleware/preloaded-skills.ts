@@ -2,7 +2,7 @@ import { messageOf } from '../core/errors.ts';
 import type { SessionEvent } from '../core/events.ts';
 import { prompt } from '../core/prompts.ts';
 import { byteLength } from '../core/text.ts';
-import { defineMiddleware, type Middleware } from '../session/middleware.ts';
+import { defineMiddleware, type Middleware, type SkillPlace } from '../session/middleware.ts';
 import { neutralise } from '../skills/neutralise.ts';
 import { preloadOf, unknownPreloads } from '../skills/preload.ts';
 import { renderInline } from '../skills/render.ts';
@@ -12,7 +12,7 @@ import type { Skill, SkillLibrary } from '../skills/types.ts';
 export const PRELOAD_LIMIT = 64 * 1024;
 
 export interface PreloadOptions {
-  library(cwd: string): Promise<SkillLibrary>;
+  library(place: SkillPlace): Promise<SkillLibrary>;
 }
 
 /**
@@ -24,7 +24,7 @@ export function preloadedSkills(options: PreloadOptions): Middleware {
     name: 'preloaded-skills',
     async prepareSession(setup) {
       if (!setup.isNew || !setup.skill) return;
-      const library = await options.library(setup.cwd);
+      const library = await options.library(setup);
       const own = library.find(setup.skill.name);
       if (own.status !== 'found' || own.skill.preload.length === 0) return;
       const { skills, unknown } = preloadOf(own.skill, library);

@@ -1,6 +1,6 @@
 import type { EventOf, SessionEvent } from '../core/events.ts';
 import { prompt } from '../core/prompts.ts';
-import { defineMiddleware, type Middleware, type SessionInfo } from '../session/middleware.ts';
+import { defineMiddleware, type Middleware, type SessionInfo, type SkillPlace } from '../session/middleware.ts';
 import type { Thread } from '../session/thread.ts';
 import { neutralise } from '../skills/neutralise.ts';
 
@@ -16,7 +16,7 @@ export interface RequiredSet {
 export interface RequiredSkillsOptions {
   required(info: SessionInfo): Promise<RequiredSet>;
   /** The body of a skill as it is put into the context, and its hash. */
-  render(name: string, cwd: string): Promise<{ text: string; hash: string }>;
+  render(name: string, place: SkillPlace): Promise<{ text: string; hash: string }>;
   /** What happens when nudges were in vain. Default `inject`. */
   policy: 'inject' | 'fail' | 'allow';
   /** Default 3. */
@@ -38,8 +38,8 @@ export function requiredSkills(options: RequiredSkillsOptions): Middleware {
     return { missing, sealed: missing.filter((name) => sealed.includes(name)) };
   };
 
-  const inject = async (names: readonly string[], cwd: string, via: EventOf<'skill.loaded'>['via']) => {
-    const skills = await Promise.all(names.map(async (name) => ({ name, ...(await options.render(name, cwd)) })));
+  const inject = async (names: readonly string[], place: SkillPlace, via: EventOf<'skill.loaded'>['via']) => {
+    const skills = await Promise.all(names.map(async (name) => ({ name, ...(await options.render(name, place)) })));
     const sections = skills.map(({ text }) => text);
     const events = skills.map(({ name, hash }): SessionEvent => ({ type: 'skill.loaded', name, hash, via }));
     return { text: prompt('required-injected', { sections: sections.join('\n\n') }), events };
@@ -55,7 +55,7 @@ export function requiredSkills(options: RequiredSkillsOptions): Middleware {
         setup.events.some((event) => event.type === 'skill.loaded' && event.name === name);
       const wanted = names.filter((name) => !isThere(name));
       if (wanted.length === 0) return;
-      const { text, events } = await inject(wanted, setup.cwd, 'system');
+      const { text, events } = await inject(wanted, setup, 'system');
       setup.addSection(text);
       for (const event of events) setup.addEvent(event);
     },
@@ -69,7 +69,7 @@ export function requiredSkills(options: RequiredSkillsOptions): Middleware {
       if (!options.force) return { notices };
       const { missing } = await missingOf(info, thread);
       if (missing.length === 0) return { notices };
-      const { text, events } = await inject(missing, info.cwd, 'force');
+      const { text, events } = await inject(missing, info, 'force');
       return { notices: [...notices, text], events };
     },
 
@@ -77,7 +77,7 @@ export function requiredSkills(options: RequiredSkillsOptions): Middleware {
       const { missing, sealed } = await missingOf(info, thread);
       if (missing.length === 0) return { kind: 'end' };
       if (sealed.length > 0) {
-        const { text, events } = await inject(sealed, info.cwd, 'inject');
+        const { text, events } = await inject(sealed, info, 'inject');
         return { kind: 'continue', origin: 'notice', message: text, events };
       }
       const names = missing.join(', ');
@@ -93,7 +93,7 @@ export function requiredSkills(options: RequiredSkillsOptions): Middleware {
           reason: `required skills were not loaded after ${thread.requiredNudges} nudges: ${names}`,
         };
       }
-      const { text, events } = await inject(missing, info.cwd, 'inject');
+      const { text, events } = await inject(missing, info, 'inject');
       return { kind: 'continue', origin: 'notice', message: text, events };
     },
   });

@@ -1,4 +1,10 @@
-import { defineMiddleware, type Middleware, type SessionInfo, type SessionSetup } from '../session/middleware.ts';
+import {
+  defineMiddleware,
+  type Middleware,
+  type SessionInfo,
+  type SessionSetup,
+  type SkillPlace,
+} from '../session/middleware.ts';
 import { type Catalog, describeSkills } from '../skills/catalog.ts';
 import type { ListOptions, ListResult } from '../skills/list-filter.ts';
 import type { SkillLibrary } from '../skills/types.ts';
@@ -8,7 +14,7 @@ import { rememberSkills, skillNotice } from './skill-notice.ts';
 
 export interface SkillListing {
   service: SkillService;
-  library(cwd: string): Promise<SkillLibrary>;
+  library(place: SkillPlace): Promise<SkillLibrary>;
   /** Which skills are listed in this session, by filters and required skills. */
   listed(library: SkillLibrary, info: SessionInfo): Promise<ListResult>;
   style: ListOptions['style'];
@@ -28,7 +34,7 @@ export function skillCatalog(options: SkillListing): Middleware {
   return defineMiddleware({
     name: 'skill-catalog',
     prepareSession: (setup) => addSkillTools(setup, options, false),
-    startTurn: async (turn) => skillNotice(turn, await options.library(turn.info.cwd), options.cache),
+    startTurn: (turn) => skillNotice(turn, options),
   });
 }
 
@@ -40,9 +46,9 @@ export async function catalogFor(
   lazy: boolean,
 ): Promise<Catalog> {
   const { listed, required } = await choose(library, info);
-  const folders = library.roots
-    .filter((root) => root.status === 'ok' && root.scope !== 'builtin')
-    .map((root) => root.path);
+  // What is written into the folders of packed skills is none of the session's.
+  const roots = info.library === undefined ? library.roots : [];
+  const folders = roots.filter((root) => root.status === 'ok' && root.scope !== 'builtin').map((root) => root.path);
   return describeSkills({ skills: library.skills, listed, required, lazy, style, maxBytes, folders });
 }
 
@@ -51,7 +57,7 @@ export async function addSkillTools(setup: SessionSetup, options: SkillListing, 
   const { service } = options;
   // Few children start children beside their turns, and all of them would carry the definitions.
   const background = options.background && (setup.kind === 'root' || setup.isNamed('wait_subagents'));
-  const library = await options.library(setup.cwd);
+  const library = await options.library(setup);
   if (library.skills.length === 0) return;
   const tools = skillTools(service);
   if (!setup.isNew) {
@@ -62,7 +68,7 @@ export async function addSkillTools(setup: SessionSetup, options: SkillListing, 
     setup.addTool(tools.run(catalog.text, background));
     if (lazy || catalog.isPartial) setup.addTool(tools.search);
     if (library.skills.some(({ isolation }) => isolation === 'worktree')) setup.addTool(tools.applyDiff);
-    if (setup.kind === 'root') await rememberSkills(setup, library, options.cache);
+    if (setup.kind === 'root' && setup.library === undefined) await rememberSkills(setup, library, options.cache);
   }
   for (const tool of [...tools.others, ...(background ? tools.background : [])]) setup.addTool(tool);
 }

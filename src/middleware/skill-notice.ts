@@ -1,11 +1,17 @@
 import { prompt } from '../core/prompts.ts';
-import type { SessionSetup, TurnOpening, TurnView } from '../session/middleware.ts';
+import type { SessionSetup, SkillPlace, TurnOpening, TurnView } from '../session/middleware.ts';
 import { neutralise } from '../skills/neutralise.ts';
 import { changesSince, keepSnapshot } from '../skills/snapshots.ts';
 import type { SkillLibrary } from '../skills/types.ts';
 
 /** Names of one kind that a notice spells out. */
 const MOST_NAMES = 20;
+
+export interface NoticeOptions {
+  library(place: SkillPlace): Promise<SkillLibrary>;
+  /** Folder that may be emptied at any time. */
+  cache: string;
+}
 
 /** Notes in the session's first events what the library looks like. */
 export async function rememberSkills(setup: SessionSetup, library: SkillLibrary, cache: string): Promise<void> {
@@ -16,15 +22,15 @@ export async function rememberSkills(setup: SessionSetup, library: SkillLibrary,
 
 /**
  * One notice at the start of a turn when skills came, went or changed since the session last looked.
- * The frozen catalog is not rewritten: that would cost the prompt's prefix.
+ * The frozen catalog is not rewritten: that would cost the prompt's prefix. Packed skills never change.
  */
 export async function skillNotice(
   turn: TurnView,
-  library: SkillLibrary,
-  cache: string,
+  { library: open, cache }: NoticeOptions,
 ): Promise<TurnOpening | undefined> {
   const last = turn.thread.skillChanges.at(-1);
-  if (!last) return undefined;
+  if (!last || turn.info.library !== undefined) return undefined;
+  const library = await open(turn.info);
   await library.refresh();
   const { fingerprint } = library;
   if (last.fingerprint === fingerprint) return undefined;

@@ -1,5 +1,6 @@
 import type { Config } from '../config/config.ts';
 import type { Folders } from '../config/places.ts';
+import type { SkillPlace } from '../session/middleware.ts';
 import { readableFolders } from '../skills/readable-folders.ts';
 import type { SkillLibrary } from '../skills/types.ts';
 import type { Isolation } from '../subagents/isolation.ts';
@@ -12,26 +13,30 @@ export interface FolderToolsOptions {
   config: Config;
   folders: Folders;
   isolation: Isolation;
-  library(cwd: string): Promise<SkillLibrary>;
+  library(place: SkillPlace): Promise<SkillLibrary>;
   /** Tools on top of the built-in ones. */
   more: readonly Tool[];
 }
 
 /** The tools of a working folder. They hold no state of a session: all sessions of a folder share them. */
-export function folderTools(options: FolderToolsOptions): (cwd: string) => readonly Tool[] {
-  const shared = memo((cwd: string) => makeTools(cwd, options, false));
+export function folderTools(options: FolderToolsOptions): (cwd: string, library?: string) => readonly Tool[] {
+  const shared = memo((cwd: string, library: string | null) =>
+    makeTools({ cwd, library: library ?? undefined }, options, false),
+  );
   // Worktrees come and go, each with one session in it.
-  return (cwd) => (options.isolation.isWorktree(cwd) ? makeTools(cwd, options, true) : shared(cwd));
+  return (cwd, library) =>
+    options.isolation.isWorktree(cwd) ? makeTools({ cwd, library }, options, true) : shared(cwd, library ?? null);
 }
 
-function makeTools(cwd: string, options: FolderToolsOptions, isWorktree: boolean): readonly Tool[] {
+function makeTools(place: SkillPlace, options: FolderToolsOptions, isWorktree: boolean): readonly Tool[] {
+  const { cwd } = place;
   const { config, folders, isolation, library, more } = options;
   const { web_fetch: web, shell_timeout, keep_env, enabled } = config.tools;
   // Asked anew each time: a resumed session has not opened its library yet, and skills are installed meanwhile.
   const readable = async (): Promise<string[]> => {
-    const own = await readableFolders(await library(cwd));
-    const above = isWorktree ? await isolation.callerAbove(cwd) : undefined;
-    return above === undefined ? own : [...own, ...(await readableFolders(await library(above)))];
+    const own = await readableFolders(await library(place));
+    const above = isWorktree && place.library === undefined ? await isolation.callerAbove(cwd) : undefined;
+    return above === undefined ? own : [...own, ...(await readableFolders(await library({ cwd: above })))];
   };
   const builtIn = workspaceTools({
     cwd,

@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { resolve } from 'node:path';
 import { type LoadedConfig, loadConfig } from '../config/cascade.ts';
 import { isSecretName } from '../config/mask.ts';
 import { messageOf, ReasonixError } from '../core/errors.ts';
@@ -12,8 +11,6 @@ import { createModels, modelsOf } from '../models/models.ts';
 import { maskKeys } from '../models/secrets.ts';
 import type { Observation, SessionHost } from '../session/host.ts';
 import { LeaseKeeper } from '../session/lease-keeper.ts';
-import { openLibrary } from '../skills/library.ts';
-import type { SkillLibrary } from '../skills/types.ts';
 import { recordUse } from '../skills/usage.ts';
 import type { SessionStore } from '../store/contract.ts';
 import { processOwner } from '../store/owner.ts';
@@ -30,6 +27,7 @@ import { SubagentRunner } from '../subagents/runner.ts';
 import { configuredCompactor } from './compactor.ts';
 import { folderTools, keyVariables } from './folder-tools.ts';
 import { fullResultLookup } from './full-result.ts';
+import { Libraries } from './libraries.ts';
 import { rootLimits, setByConfig } from './limits.ts';
 import { insertMiddleware, shippedMiddleware } from './middleware-order.ts';
 import { chooseChildModel } from './model-choice.ts';
@@ -37,7 +35,7 @@ import { Observers } from './observers.ts';
 import { openConfiguredStore } from './open-store.ts';
 import type { RuntimeOptions } from './options.ts';
 import { outsideCommands } from './outside-commands.ts';
-import { cacheFolder, installRoot, libraryOptions } from './places.ts';
+import { cacheFolder, installRoot } from './places.ts';
 import { listedSkills, renderRequired, requiredSet } from './required-set.ts';
 import { ruleProblems } from './rule-problems.ts';
 import { Runtime, type Wiring } from './runtime.ts';
@@ -87,18 +85,13 @@ async function wire(options: RuntimeOptions, loaded: LoadedConfig, parts: Parts)
     (session) => live.get(session)?.session.started.parent?.session,
     (error) => onProblem(`an observer failed: ${messageOf(error)}`),
   );
-  const libraries = new Map<string, Promise<SkillLibrary>>();
-  const library = (cwd: string): Promise<SkillLibrary> => {
-    const from = options.skillsFrom === undefined ? cwd : resolve(options.skillsFrom);
-    const opened = libraries.get(from) ?? openLibrary(libraryOptions(config, folders, from));
-    libraries.set(from, opened);
-    return opened;
-  };
+  const libraries = new Libraries({ config, folders, store, skillsFrom: options.skillsFrom, onProblem });
+  const library: Wiring['library'] = (place) => libraries.of(place);
   const leases = new LeaseKeeper(store, processOwner());
   const { reasonixHome } = folders;
-  const isolation = new Isolation({ store, leases, reasonixHome, closed: (cwd) => void libraries.delete(cwd) });
+  const isolation = new Isolation({ store, leases, reasonixHome, closed: (cwd) => libraries.forget(cwd) });
   const tools = folderTools({ config, folders, isolation, library, more: options.tools ?? [] });
-  const required: Wiring['required'] = async (info) => requiredSet(config, folders, info, await library(info.cwd));
+  const required: Wiring['required'] = async (info) => requiredSet(config, folders, info, await library(info));
   const host: SessionHost & { chain: SessionHost['chain'] } = {
     store,
     leases,
@@ -177,7 +170,7 @@ async function wire(options: RuntimeOptions, loaded: LoadedConfig, parts: Parts)
     required: requiredConfig.enabled
       ? {
           required,
-          render: async (name, cwd) => renderRequired(await library(cwd), name),
+          render: async (name, info) => renderRequired(await library(info), name),
           policy: requiredConfig.policy,
           maxNudges: requiredConfig.max_nudges,
           force: requiredConfig.force,
@@ -205,9 +198,10 @@ async function wire(options: RuntimeOptions, loaded: LoadedConfig, parts: Parts)
     tools,
     isolation,
     library,
+    pack: options.packSkills ? (cwd) => libraries.pack(cwd) : undefined,
     required,
     recordUse: (skill, session) => recordUse(folders.reasonixHome, skill, session),
-    catalog: async (info) => catalogFor(info, await library(info.cwd), listing, lazy),
+    catalog: async (info) => catalogFor(info, await library(info), listing, lazy),
     search: (input, context) => service.search(input, context),
     fullText,
     shown: (answer, reference) => maskKeys(clippedAnswer(answer, config.tools.output_limit, reference), secrets),

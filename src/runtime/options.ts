@@ -20,6 +20,11 @@ export interface RuntimeOptions {
   overrides?: readonly string[] | undefined;
   /** Folder whose skills every session sees, wherever it works. Default: the session's own working folder. */
   skillsFrom?: string | undefined;
+  /**
+   * New sessions keep the skills that they start with: these are put into the store, and the session and
+   * its sub-agents use them wherever they run, whatever happens to the files. Default false.
+   */
+  packSkills?: boolean | undefined;
   /** A configuration file read instead of the project's. */
   configFile?: string | undefined;
   profile?: string | undefined;

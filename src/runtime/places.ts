@@ -37,3 +37,6 @@ export function projectRoot(cwd: string): string {
 }
 
 export const cacheFolder = (reasonixHome: string): string => join(reasonixHome, 'cache');
+
+/** Where the skills of sessions that bring their own are brought to. */
+export const packedFolder = (reasonixHome: string): string => join(cacheFolder(reasonixHome), 'packed');

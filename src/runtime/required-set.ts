@@ -8,7 +8,10 @@ import { readRequired } from '../skills/required.ts';
 import type { SkillLibrary } from '../skills/types.ts';
 import { readUsage } from '../skills/usage.ts';
 
-/** The required skills of a session: of every level for a root, a child's own for a child. */
+/**
+ * The required skills of a session: of every level for a root, a child's own for a child. A session that
+ * brings its skills brings these, too: they were looked up when it was started.
+ */
 export async function requiredSet(
   config: Config,
   folders: Folders,
@@ -23,7 +26,7 @@ export async function requiredSet(
       session: info.session,
       configured: config.skills.required.names,
       own: info.required,
-      onlyOwn: info.kind === 'child',
+      onlyOwn: info.kind === 'child' || info.library !== undefined,
     },
     library,
   );

@@ -8,7 +8,7 @@ import type { RequiredSet } from '../middleware/required-skills.ts';
 import type { Models } from '../models/contract.ts';
 import { forkHistory } from '../session/fork.ts';
 import type { Observation, SessionHost, SessionPlan } from '../session/host.ts';
-import type { Middleware, SessionInfo } from '../session/middleware.ts';
+import type { Middleware, SessionInfo, SkillPlace } from '../session/middleware.ts';
 import { Session, startOf } from '../session/session.ts';
 import { Thread } from '../session/thread.ts';
 import type { Catalog } from '../skills/catalog.ts';
@@ -41,9 +41,12 @@ export interface Wiring {
   /** Name of the model for new sessions; default the configuration's. */
   readonly model: string | undefined;
   readonly systemPrompt: string | undefined;
-  tools(cwd: string): readonly Tool[];
+  /** Those of a working folder, for sessions with these packed skills or with its own. */
+  tools(cwd: string, library?: string): readonly Tool[];
   readonly isolation: Isolation;
-  library(cwd: string): Promise<SkillLibrary>;
+  library(place: SkillPlace): Promise<SkillLibrary>;
+  /** Puts the skills of a folder into the store and gives their hash. Absent where new sessions bring none. */
+  readonly pack: ((cwd: string) => Promise<string>) | undefined;
   required(info: SessionInfo): Promise<RequiredSet>;
   recordUse(skill: string, session: string): Promise<void>;
   /** What `run_skill` says in a session that starts now. */
@@ -79,7 +82,7 @@ export class Runtime {
 
   /** The skills of the working folder, or of another one. */
   library(cwd = this.#wiring.cwd): Promise<SkillLibrary> {
-    return this.#wiring.library(cwd);
+    return this.#wiring.library({ cwd });
   }
 
   /** Adds a middleware for sessions that are opened from now on; innermost unless it is placed. */
@@ -145,7 +148,7 @@ export class Runtime {
     const { host, store, models, tools, isolation } = this.#wiring;
     const thread = Thread.fold(id, await store.read(id));
     await isolation.ready(startOf(thread));
-    const session = await Session.open(host, thread, tools(startOf(thread).cwd));
+    const session = await Session.open(host, thread, tools(startOf(thread).cwd, startOf(thread).library));
     if (model) session.useModel(await models.resolve(model));
     await session.claim();
     return session;
@@ -159,10 +162,11 @@ export class Runtime {
     const cwd = resolve(options.cwd ?? this.#wiring.cwd);
     const system = options.system ?? this.#wiring.systemPrompt ?? prompt('system', { cwd, platform: platform() });
     const effort = config.agent.effort;
+    const info = await this.#withSkills({ ...rootInfo(id, cwd), required: options.required ?? [] });
     const plan: SessionPlan = {
-      info: { session: id, kind: 'root', root: id, depth: 0, cwd, required: options.required ?? [], inherit: [] },
+      info,
       system,
-      tools: tools(cwd),
+      tools: tools(cwd, info.library),
       model: { provider: resolved.provider, name: resolved.model, ...(effort ? { effort } : {}) },
       budget: {},
     };
@@ -181,10 +185,33 @@ export class Runtime {
     const { parent: _parent, ...kept } = startOf(source);
     const id = newSessionId();
     const forkedFrom = { session: from, seq: lastSeq };
-    const copy = { ...kept, session: id, root: id, kind: 'root' as const, depth: 0, forkedFrom };
+    const { cwd, required = [], library: own } = kept;
+    const { library, required: now } = await this.#withSkills({ ...rootInfo(id, cwd), required, library: own });
+    const root = { session: id, root: id, kind: 'root' as const, depth: 0, forkedFrom };
+    const copy = { ...kept, ...root, library, required: now.length > 0 ? [...now] : undefined };
     const history = forkHistory(from, await store.read(from));
-    const session = await Session.copy(host, copy, history, tools(kept.cwd));
+    const session = await Session.copy(host, copy, history, tools(cwd, library));
     if (model) session.useModel(await models.resolve(model));
     return session;
   }
+
+  /** With the skills of its folder as they are now, where new sessions bring their skills, and which of them it requires. */
+  async #withSkills(info: SessionInfo): Promise<SessionInfo> {
+    const { pack, config, required } = this.#wiring;
+    if (!pack || info.library !== undefined) return info;
+    const library = await pack(info.cwd);
+    if (!config.skills.required.enabled) return { ...info, library };
+    const { names, unresolved } = await required(info);
+    return { ...info, library, required: [...names, ...unresolved.map(({ name }) => name)] };
+  }
 }
+
+const rootInfo = (session: string, cwd: string): SessionInfo => ({
+  session,
+  kind: 'root',
+  root: session,
+  depth: 0,
+  cwd,
+  required: [],
+  inherit: [],
+});

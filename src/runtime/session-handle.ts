@@ -99,12 +99,12 @@ export class SessionHandle {
   async #message(text: string): Promise<TurnInput> {
     const session = this.#session;
     if (session.info.kind === 'root') return { origin: 'user', content: text };
-    const notes = await changedInLibrary(session, await this.#wiring.library(session.info.cwd));
+    const notes = await changedInLibrary(session, await this.#wiring.library(session.info));
     return { origin: 'continuation', content: [text, ...notes].join('\n\n') };
   }
 
   async #skillInput(input: RunSkillInput): Promise<TurnInput> {
-    const library = await this.#wiring.library(this.#session.info.cwd);
+    const library = await this.#wiring.library(this.#session.info);
     const lookup = library.find(input.name);
     if (lookup.status === 'found' && !lookup.skill.userInvocable) {
       throw new ReasonixError('skill_refused', `the skill ${input.name} says that users cannot start it`, {

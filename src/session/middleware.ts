@@ -13,6 +13,8 @@ export interface SessionInfo {
   /** 0 for a root. */
   readonly depth: number;
   readonly cwd: string;
+  /** Hash of the packed skills that it keeps, on every machine. Absent: those of its working folder, as they are. */
+  readonly library?: string | undefined;
   /** The skill whose body is a child's system prompt. */
   readonly skill?: { name: string; hash: string; path: string } | undefined;
   /** Required skills of this session alone. */
@@ -20,6 +22,9 @@ export interface SessionInfo {
   /** What `inherit:` of a child's skill asks for. */
   readonly inherit: readonly string[];
 }
+
+/** What says which skills a session has. */
+export type SkillPlace = Pick<SessionInfo, 'cwd' | 'library'>;
 
 /**
  * The making of a session. On a new session everything added here is frozen into its first event; on

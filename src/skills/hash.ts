@@ -1,7 +1,7 @@
 let sha256: ((data: Uint8Array | string) => string) | undefined;
 
 /** Enough of a SHA-256 to tell files apart. */
-const CONTENT_DIGITS = 32;
+export const CONTENT_DIGITS = 32;
 
 export const contentHashOf = async (data: Uint8Array | string): Promise<string> =>
   (await hashOf(data)).slice(0, CONTENT_DIGITS);

@@ -56,6 +56,7 @@ export async function planChild(options: ChildPlanOptions): Promise<SessionPlan>
     root: above.info.root,
     depth,
     cwd: options.worktree?.cwd ?? above.info.cwd,
+    library: above.info.library,
     skill: { name: skill.name, hash: body.hash, path: skill.scope === 'builtin' ? '' : skill.file },
     required: skill.required,
     inherit: skill.inherit,

@@ -44,7 +44,7 @@ export interface ChildStart {
 export interface ChildSessionsOptions {
   host: SessionHost;
   /** Workspace and other tools that a session in this folder can have, before it is narrowed. */
-  tools(cwd: string): readonly Tool[];
+  tools(cwd: string, library?: string): readonly Tool[];
   isolation: Isolation;
   /** Commands and file tools of children have scratch folders. */
   hasScratch: boolean;
@@ -100,7 +100,7 @@ export class ChildSessions {
   async open(thread: Thread): Promise<Session> {
     const { started } = thread;
     if (started) await this.#options.isolation.ready(started);
-    return Session.open(this.#options.host, thread, this.#options.tools(thread.started?.cwd ?? ''));
+    return Session.open(this.#options.host, thread, this.#options.tools(started?.cwd ?? '', started?.library));
   }
 
   async #start(request: ChildRequest): Promise<ChildStart> {
@@ -188,7 +188,7 @@ export class ChildSessions {
       skill,
       body,
       task,
-      tools: tools(worktree?.cwd ?? parent.session.info.cwd),
+      tools: tools(worktree?.cwd ?? parent.session.info.cwd, parent.session.info.library),
       model: await this.#options.chooseModel(skill, parent.session.currentModel),
       isDeepest: budget.depthLeft() === 0,
       worktree,

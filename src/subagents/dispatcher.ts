@@ -2,6 +2,7 @@ import type { LimitReached } from '../core/budget.ts';
 import { describeError, ReasonixError } from '../core/errors.ts';
 import type { EventOf } from '../core/events.ts';
 import { prompt } from '../core/prompts.ts';
+import type { SkillPlace } from '../session/middleware.ts';
 import { createSkill } from '../skills/create.ts';
 import { preloadOf, unknownPreloads } from '../skills/preload.ts';
 import { renderAlreadyLoaded, renderForReading, renderInline } from '../skills/render.ts';
@@ -14,6 +15,7 @@ import type {
   CancelSubagentInput,
   InstallSkillInput,
   RunSkillInput,
+  SearchContext,
   SearchSkillsInput,
   SendToSubagentInput,
   SkillService,
@@ -40,7 +42,7 @@ export interface DispatcherOptions {
   live: LiveSessions;
   runner: SubagentRunner;
   isolation: Isolation;
-  library(cwd: string): Promise<SkillLibrary>;
+  library(place: SkillPlace): Promise<SkillLibrary>;
   /** Where `install_skill` writes: the folder of skills of each scope. */
   installRoot(scope: 'project' | 'user', cwd: string): string;
   /** Writes the use of a skill into the ledger. */
@@ -81,7 +83,7 @@ export class Dispatcher implements SkillService {
       const caller = this.#caller(context);
       const skill = await this.#find(input.name, caller);
       const { library } = this.#options;
-      const body = await (await library(caller.session.info.cwd)).load(skill);
+      const body = await (await library(caller.session.info)).load(skill);
       const content = await renderForReading(skill, body.text, input.arguments);
       return {
         content,
@@ -91,9 +93,9 @@ export class Dispatcher implements SkillService {
     });
   }
 
-  search(input: SearchSkillsInput, context: Pick<ToolContext, 'cwd' | 'signal'>): Promise<ToolOutcome> {
+  search(input: SearchSkillsInput, context: SearchContext): Promise<ToolOutcome> {
     return answering(async () => {
-      const library = await this.#options.library(context.cwd);
+      const library = await this.#options.library(this.#place(context));
       await library.refresh();
       const { pattern, flags, limit, offset } = input;
       const found = await searchSkills(library, { pattern, flags, limit, offset }, { signal: context.signal });
@@ -105,10 +107,20 @@ export class Dispatcher implements SkillService {
     return answering(async () => {
       const root = this.#options.installRoot(input.scope, context.cwd);
       const path = await createSkill({ ...input, root });
-      await (await this.#options.library(context.cwd)).refresh();
+      const place = this.#place(context);
+      await (await this.#options.library({ cwd: place.cwd })).refresh();
       this.#options.installed?.({ name: input.name, path, scope: input.scope });
       const { name, scope, run_as } = input;
-      return { content: JSON.stringify({ ok: true, name, scope, path, run_as, note: prompt('installed') }) };
+      return {
+        content: JSON.stringify({
+          ok: true,
+          name,
+          scope,
+          path,
+          run_as,
+          note: prompt(place.library === undefined ? 'installed' : 'installed-later'),
+        }),
+      };
     });
   }
 
@@ -141,14 +153,14 @@ export class Dispatcher implements SkillService {
   }
 
   async #find(name: string, { session }: LiveSession): Promise<Skill> {
-    const library = await this.#options.library(session.info.cwd);
+    const library = await this.#options.library(session.info);
     const canSearch = session.tool('search_skills') !== undefined;
     return findSkill(library, name, { disabled: session.thread.disabledSkills, canSearch });
   }
 
   /** The skill of a child that outlived it: a thread is gone on with by its own instructions. */
   async #goneSkill(name: string, reference: string, { session }: LiveSession): Promise<Skill | undefined> {
-    const library = await this.#options.library(session.info.cwd);
+    const library = await this.#options.library(session.info);
     const wanted = cleanName(name);
     if (library.find(name).status !== 'unknown' || library.find(wanted).status !== 'unknown') return undefined;
     const { thread, isAncestral } = await findReference(this.#options.store, reference, session.info.root);
@@ -160,7 +172,7 @@ export class Dispatcher implements SkillService {
     if (input.continue_from || input.fork_from || input.inputs_from?.length) {
       throw refused('inline-no-thread', { name: skill.name });
     }
-    const body = await (await this.#options.library(session.info.cwd)).load(skill);
+    const body = await (await this.#options.library(session.info)).load(skill);
     const loaded = session.thread.loadedSkills.get(skill.name);
     if (loaded?.hash === body.hash && !input.arguments) return { content: renderAlreadyLoaded(skill) };
     const content = await renderInline(skill, body.text, input.arguments);
@@ -171,7 +183,7 @@ export class Dispatcher implements SkillService {
   async #runChild(skill: Skill, input: RunSkillInput, parent: LiveSession, context: ToolContext): Promise<ToolOutcome> {
     const { continue_from: continueFrom, fork_from: forkFrom, inputs_from: inputsFrom } = input;
     const task = taskFor(skill, input);
-    const body = isGone(skill) ? GONE : await (await this.#options.library(parent.session.info.cwd)).load(skill);
+    const body = isGone(skill) ? GONE : await (await this.#options.library(parent.session.info)).load(skill);
     const { call, signal, recovering } = context;
     const request = { parent, call, skill, body, task, continueFrom, forkFrom, inputsFrom, signal, recovering };
     const note = continueFrom ? undefined : await this.#unknownPreloads(skill, context);
@@ -197,7 +209,7 @@ export class Dispatcher implements SkillService {
     const { call, signal, recovering } = context;
     checkItems(skill, input);
     const { store, runner, outputLimit: limit } = this.#options;
-    const body = await (await this.#options.library(parent.session.info.cwd)).load(skill);
+    const body = await (await this.#options.library(parent.session.info)).load(skill);
     const outcome = await runItems({ runner, store, parent, call, skill, body, input, signal, recovering, limit });
     if (!outcome.events) return outcome;
     await this.#options.recordUse(skill.name, parent.session.id);
@@ -206,11 +218,11 @@ export class Dispatcher implements SkillService {
   }
 
   /** What the caller, and whoever watches, are told of `skills:` that do not exist. */
-  async #unknownPreloads(skill: Skill, { cwd, progress }: ToolContext): Promise<string | undefined> {
+  async #unknownPreloads(skill: Skill, context: ToolContext): Promise<string | undefined> {
     if (skill.preload.length === 0) return undefined;
-    const { unknown } = preloadOf(skill, await this.#options.library(cwd));
+    const { unknown } = preloadOf(skill, await this.#options.library(this.#place(context)));
     const note = unknownPreloads(skill, unknown);
-    if (note) progress(note);
+    if (note) context.progress(note);
     return note;
   }
 
@@ -231,6 +243,11 @@ export class Dispatcher implements SkillService {
         ...loadedEvents(skill, body.hash),
       ],
     };
+  }
+
+  /** Where the skills of whoever asks are; somebody outside of sessions only has a folder. */
+  #place({ session, cwd }: Pick<SearchContext, 'session' | 'cwd'>): SkillPlace {
+    return this.#options.live.get(session ?? '')?.session.info ?? { cwd };
   }
 
   #caller(context: ToolContext): LiveSession {

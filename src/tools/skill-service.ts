@@ -56,6 +56,9 @@ export interface ApplyDiffInput {
   discard?: boolean | undefined;
 }
 
+/** Who searches: a session, or somebody outside of sessions who has a working folder only. */
+export type SearchContext = Pick<ToolContext, 'cwd' | 'signal'> & Partial<Pick<ToolContext, 'session'>>;
+
 /**
  * What the skill tools do. The tools know skills and sub-agents only through this interface, which
  * the runtime hands in; every way to run a skill ends in `run`.
@@ -63,7 +66,7 @@ export interface ApplyDiffInput {
 export interface SkillService {
   run(input: RunSkillInput, context: ToolContext): Promise<ToolOutcome>;
   read(input: { name: string; arguments?: string | undefined }, context: ToolContext): Promise<ToolOutcome>;
-  search(input: SearchSkillsInput, context: Pick<ToolContext, 'cwd' | 'signal'>): Promise<ToolOutcome>;
+  search(input: SearchSkillsInput, context: SearchContext): Promise<ToolOutcome>;
   install(input: InstallSkillInput, context: ToolContext): Promise<ToolOutcome>;
   listSubagents(context: ToolContext): Promise<ToolOutcome>;
   waitSubagents(input: WaitSubagentsInput, context: ToolContext): Promise<ToolOutcome>;

@@ -85,8 +85,8 @@ export function hooks(options: HooksOptions): Hooks {
     name: 'hooks',
 
     async prepareSession(setup) {
-      const { isNew, session, kind, root, depth, cwd, skill, required, inherit } = setup;
-      const info: SessionInfo = { session, kind, root, depth, cwd, skill, required, inherit };
+      const { isNew, session, kind, root, depth, cwd, library, skill, required, inherit } = setup;
+      const info: SessionInfo = { session, kind, root, depth, cwd, library, skill, required, inherit };
       known.set(session, info);
       if (!isNew) return;
       const moment = kind === 'root' ? 'session_start' : 'subagent_start';
