@@ -14,6 +14,7 @@ export class Progress {
   #next: string | undefined;
   #isSending = false;
   #isClosed = false;
+  #sent: Promise<void> = Promise.resolve();
 
   constructor(send: (progress: number, message: string) => Promise<void>, interval = STILL) {
     this.#send = send;
@@ -25,14 +26,12 @@ export class Progress {
     this.#queue(message);
   }
 
-  /** Nothing is sent any more; what is on its way is waited for, so that the result comes after it. */
+  /** Takes nothing more; what was told is sent first, so that the result comes after it. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearInterval(this.#timer);
     await this.#sent;
   }
-
-  #sent: Promise<void> = Promise.resolve();
 
   #still(): void {
     const seconds = Math.round((Date.now() - this.#startedAt) / 1000);
@@ -59,7 +58,7 @@ export class Progress {
   }
 
   #take(): string | undefined {
-    const message = this.#isClosed ? undefined : this.#next;
+    const message = this.#next;
     this.#next = undefined;
     return message;
   }
