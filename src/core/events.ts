@@ -5,207 +5,215 @@ import { z } from 'zod';
  * over the events and nothing else (design §4). Additions must be optional: old logs stay readable.
  */
 
+// Making a schema is the slow part of it, and these are made at every start: many fields share one.
+const text = z.string();
+const number = z.number();
+const texts = z.array(text);
+const optionalText = text.optional();
+const optionalNumber = number.optional();
+const optionalFlag = z.boolean().optional();
+
 const usage = z.object({
-  input: z.number(),
-  output: z.number(),
-  cache_read: z.number(),
-  cache_write: z.number(),
-  reasoning: z.number(),
+  input: number,
+  output: number,
+  cache_read: number,
+  cache_write: number,
+  reasoning: number,
 });
 
 const limits = z.object({
-  steps: z.number().optional(),
-  tokens: z.number().optional(),
-  cost: z.number().optional(),
-  time: z.number().optional(),
-  spawns: z.number().optional(),
-  depth: z.number().optional(),
+  steps: optionalNumber,
+  tokens: optionalNumber,
+  cost: optionalNumber,
+  time: optionalNumber,
+  spawns: optionalNumber,
+  depth: optionalNumber,
 });
 
 const toolDefinition = z.object({
-  name: z.string(),
-  description: z.string(),
-  parameters: z.record(z.string(), z.unknown()),
+  name: text,
+  description: text,
+  parameters: z.record(text, z.unknown()),
 });
 
 /** Where a child, or a message to it, comes from: the session and the tool call that asked. */
-const caller = z.object({ session: z.string(), call: z.string() });
+const caller = z.object({ session: text, call: text });
 
 const limitHit = z.object({
   which: z.enum(['steps', 'tokens', 'cost', 'time', 'spawns', 'depth']),
-  limit: z.number(),
-  setBy: z.string(),
+  limit: number,
+  setBy: text,
 });
 
-const narrowed = z.object({ grants: z.array(z.array(z.string())), deny: z.array(z.string()), readOnly: z.boolean() });
+const narrowed = z.object({ grants: z.array(texts), deny: texts, readOnly: z.boolean() });
 
 const sessionStarted = z.object({
   type: z.literal('session.started'),
-  session: z.string(),
+  session: text,
   kind: z.enum(['root', 'child']),
   /** The root of the session tree; a root names itself. */
-  root: z.string(),
+  root: text,
   parent: caller.optional(),
-  skill: z.object({ name: z.string(), hash: z.string(), path: z.string() }).optional(),
+  skill: z.object({ name: text, hash: text, path: text }).optional(),
   /** The skills that the session keeps, on every machine: the hash of a packed library in the store. */
-  library: z.string().optional(),
-  forkedFrom: z.object({ session: z.string(), seq: z.number() }).optional(),
+  library: optionalText,
+  forkedFrom: z.object({ session: text, seq: number }).optional(),
   /** Frozen for the life of the session, like `tools`: the prefix of every request. */
-  system: z.string(),
+  system: text,
   tools: z.array(toolDefinition),
-  model: z.object({ provider: z.string(), name: z.string(), effort: z.string().optional() }),
+  model: z.object({ provider: text, name: text, effort: optionalText }),
   budget: limits,
-  depth: z.number(),
-  cwd: z.string(),
+  depth: number,
+  cwd: text,
   /** Only workers with this tag run it; children take it over. */
-  tag: z.string().optional(),
+  tag: optionalText,
   /** The child's answer must be JSON of this schema. */
-  outputSchema: z.record(z.string(), z.unknown()).optional(),
+  outputSchema: z.record(text, z.unknown()).optional(),
   /** What the skills above and this one leave: every list of `grants` must allow a call, none of `deny` may match. */
   permissions: narrowed.optional(),
   /** Required skills of this session, on top of those that files and configuration name. */
-  required: z.array(z.string()).optional(),
+  required: texts.optional(),
 });
 
 /** A session above one that runs, and what its turn may spend: all levels below it spend it together. */
 const level = z.object({
-  session: z.string(),
+  session: text,
   /** Sequence number of the message that began its turn, and when that was (epoch, milliseconds). */
-  turn: z.number(),
-  since: z.number(),
+  turn: number,
+  since: number,
   limits,
   /** Who set each limit. */
-  setBy: z.record(z.string(), z.string()),
+  setBy: z.record(text, text),
 });
 
 /** What a process needs to know to run a turn that another one has begun. */
 const terms = z.object({
   limits,
-  setBy: z.record(z.string(), z.string()),
+  setBy: z.record(text, text),
   /** Outermost first. */
   above: z.array(level),
   /** Rules that the person who began the root's turn allowed, on top of the configuration's. */
-  allow: z.array(z.string()).optional(),
+  allow: texts.optional(),
   /** That person lets writes run without asking. */
-  yes: z.boolean().optional(),
+  yes: optionalFlag,
 });
 
 const userMessage = z.object({
   type: z.literal('user.message'),
   origin: z.enum(['user', 'task', 'continuation', 'nudge', 'notice']),
-  content: z.string(),
+  content: text,
   /** For a task, a continuation or a message out of the inbox: the call that sent it. */
   from: caller.optional(),
   /** What a caller that may do less than the session lets it do in this turn. */
   permissions: narrowed.optional(),
   /** For the notice that brings the result of a background child: its reference. */
-  child: z.string().optional(),
+  child: optionalText,
   /** For the notice that asks for a summing-up: the limit that was reached. */
   limit: limitHit.optional(),
   /** For a nudge: what it asks for, so that a turn is asked once. */
-  about: z.string().optional(),
+  about: optionalText,
   /** For the message that begins a turn which other processes may run. */
   terms: terms.optional(),
 });
 
 const assistantMessage = z.object({
   type: z.literal('assistant.message'),
-  text: z.string(),
-  reasoning: z.string().optional(),
+  text,
+  reasoning: optionalText,
   toolCalls: z.array(
     z.object({
-      id: z.string(),
-      name: z.string(),
-      arguments: z.string(),
+      id: text,
+      name: text,
+      arguments: text,
       /** The answer was cut in the middle of the call: it is answered, never run. */
-      isCut: z.boolean().optional(),
+      isCut: optionalFlag,
     }),
   ),
   providerState: z.unknown().optional(),
   usage,
   /** Absent when the provider's price is not known. */
-  cost: z.number().optional(),
-  model: z.string(),
-  finishReason: z.string(),
+  cost: optionalNumber,
+  model: text,
+  finishReason: text,
   /** `provider/model` that was asked first, when a fallback model answered in its place. */
-  fallbackFrom: z.string().optional(),
+  fallbackFrom: optionalText,
 });
 
 const toolStarted = z.object({
   type: z.literal('tool.started'),
-  call: z.string(),
-  name: z.string(),
+  call: text,
+  name: text,
   effects: z.enum(['write', 'agent']),
 });
 
 const toolResult = z.object({
   type: z.literal('tool.result'),
-  call: z.string(),
-  name: z.string(),
-  content: z.string(),
+  call: text,
+  name: text,
+  content: text,
   isError: z.boolean(),
   /** The child session that answered. */
-  child: z.string().optional(),
+  child: optionalText,
   /** The limit that kept a child from being started. */
   limit: limitHit.optional(),
   /** The whole text when `content` was clipped; `read_result` pages through it. */
-  full: z.string().optional(),
+  full: optionalText,
   /** Pictures, in base64. */
-  images: z.array(z.object({ mediaType: z.string(), data: z.string() })).optional(),
+  images: z.array(z.object({ mediaType: text, data: text })).optional(),
 });
 
 const skillLoaded = z.object({
   type: z.literal('skill.loaded'),
-  name: z.string(),
-  hash: z.string(),
+  name: text,
+  hash: text,
   /** `items` is a run as a sub-agent, one for each item. */
   via: z.enum(['run_skill', 'items', 'read_skill', 'user', 'nudge', 'inject', 'force', 'system', 'preload']),
 });
 
-const requiredNudged = z.object({ type: z.literal('required.nudged'), names: z.array(z.string()), count: z.number() });
+const requiredNudged = z.object({ type: z.literal('required.nudged'), names: texts, count: number });
 
-const skillSwitched = z.object({ type: z.literal('skill.switched'), name: z.string(), enabled: z.boolean() });
+const skillSwitched = z.object({ type: z.literal('skill.switched'), name: text, enabled: z.boolean() });
 
 /** The set of runnable skills changed since the last look; a notice told the model. */
 const skillsChanged = z.object({
   type: z.literal('skills.changed'),
-  added: z.array(z.string()),
-  removed: z.array(z.string()),
-  changed: z.array(z.string()),
-  fingerprint: z.string(),
+  added: texts,
+  removed: texts,
+  changed: texts,
+  fingerprint: text,
 });
 
 /** Tools of MCP servers that came or went after the session's were frozen; a notice told the model. */
 const toolsChanged = z.object({
   type: z.literal('tools.changed'),
-  added: z.array(z.string()),
-  removed: z.array(z.string()),
+  added: texts,
+  removed: texts,
 });
 
 const contextCompacted = z.object({
   type: z.literal('context.compacted'),
   /** So many of the oldest messages of the thread are replaced by `messages`. */
-  replaced: z.number(),
+  replaced: number,
   messages: z.array(
     z.object({
       role: z.literal('user'),
       origin: z.enum(['user', 'task', 'continuation', 'notice']),
-      content: z.string(),
+      content: text,
     }),
   ),
   /** Skills whose bodies are still in the context, word for word. */
-  keptSkills: z.array(z.object({ name: z.string(), hash: z.string() })),
+  keptSkills: z.array(z.object({ name: text, hash: text })),
   /** Results after the replaced messages that are this text from now on; their `tool.result` keeps the whole one. */
-  reduced: z.array(z.object({ call: z.string(), content: z.string() })).optional(),
+  reduced: z.array(z.object({ call: text, content: text })).optional(),
   /** The window was filling up, the provider refused the request for its length, or somebody asked. */
   reason: z.enum(['window', 'overflow', 'asked']).optional(),
   /** Tokens of the context, estimated. */
-  before: z.number().optional(),
-  after: z.number().optional(),
+  before: optionalNumber,
+  after: optionalNumber,
   /** What the summary took, and who made it; absent when no model was asked. */
   usage: usage.optional(),
-  cost: z.number().optional(),
-  model: z.string().optional(),
+  cost: optionalNumber,
+  model: optionalText,
 });
 
 const turnStatus = z.enum(['completed', 'failed', 'cancelled', 'limit', 'no_answer']);
@@ -213,34 +221,34 @@ const turnStatus = z.enum(['completed', 'failed', 'cancelled', 'limit', 'no_answ
 const turnEnded = z.object({
   type: z.literal('turn.ended'),
   status: turnStatus,
-  answer: z.string(),
-  reason: z.string().optional(),
+  answer: text,
+  reason: optionalText,
   limit: limitHit.optional(),
   /** The answer is JSON that fits the `outputSchema` of the session. */
-  structured: z.boolean().optional(),
+  structured: optionalFlag,
 });
 
 /** Somebody wants the turn to end; it does when the children that were told so have ended. */
-const turnCancelling = z.object({ type: z.literal('turn.cancelling'), reason: z.string() });
+const turnCancelling = z.object({ type: z.literal('turn.cancelling'), reason: text });
 
 /** What a child's turn cost, once, at the call that started or continued it. */
 const childUsage = z.object({
   type: z.literal('usage'),
-  call: z.string(),
-  child: z.string(),
+  call: text,
+  child: text,
   /** The child and everything below it. */
   usage,
-  cost: z.number().optional(),
-  steps: z.number(),
-  spawns: z.number(),
+  cost: optionalNumber,
+  steps: number,
+  spawns: number,
 });
 
 /** A child runs beside the turn from here on; logged together with the result that names it. */
 const subagentStarted = z.object({
   type: z.literal('subagent.started'),
-  call: z.string(),
-  child: z.string(),
-  skill: z.string(),
+  call: text,
+  child: text,
+  skill: text,
   background: z.literal(true),
 });
 
@@ -250,39 +258,39 @@ const subagentStarted = z.object({
  */
 const subagentEnded = z.object({
   type: z.literal('subagent.ended'),
-  call: z.string(),
-  child: z.string(),
+  call: text,
+  child: text,
   status: turnStatus,
 });
 
 /** A message for a child that runs, in the child's log: its inbox until a `user.message` of the same `from`. */
-const messageReceived = z.object({ type: z.literal('message.received'), from: caller, content: z.string() });
+const messageReceived = z.object({ type: z.literal('message.received'), from: caller, content: text });
 
 /** The child works in a git worktree of its own from here on. */
 const worktreeStarted = z.object({
   type: z.literal('worktree.started'),
   /** The worktree, and where in it the child works. */
-  folder: z.string(),
-  cwd: z.string(),
+  folder: text,
+  cwd: text,
   /** The working folder of the caller, the working tree around it, and what its worktrees share. */
-  caller: z.string(),
-  repository: z.string(),
-  common: z.string(),
+  caller: text,
+  repository: text,
+  common: text,
   /** The commit that is checked out, and the one whose files were there at the start. */
-  head: z.string(),
-  base: z.string(),
+  head: text,
+  base: text,
 });
 
 /** What the files of the worktree differ in from its base. */
 const worktreeDiff = z.object({
   type: z.literal('worktree.diff'),
-  files: z.number(),
-  stat: z.string(),
-  bytes: z.number(),
+  files: number,
+  stat: text,
+  bytes: number,
   /** SHA-256 of the diff, hex. */
-  hash: z.string(),
+  hash: text,
   /** The diff itself; absent when it is large, or no UTF-8: then it stands in a file. */
-  diff: z.string().optional(),
+  diff: optionalText,
 });
 
 /** The worktree is gone; a child that goes on gets another one. */

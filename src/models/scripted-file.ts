@@ -14,7 +14,7 @@ export function readScript(text: string, path: string): readonly ScriptedRule[] 
 
   const content: unknown = document.toJS({ maxAliasCount: 100 });
   const isList = Array.isArray(content);
-  const result = scriptSchema.safeParse(isList ? { rules: content } : content);
+  const result = scriptSchema().safeParse(isList ? { rules: content } : content);
   if (result.success) return result.data.rules;
   const [issue] = result.error.issues;
   const issuePath = (issue?.path ?? []) as (string | number)[];

@@ -91,76 +91,92 @@ export interface ScriptedRule extends ScriptedReply {
   times?: number | undefined;
 }
 
-const textCondition = z.union([z.string(), z.array(z.string()).min(1)]);
-const numberCondition = z.union([z.number(), z.string(), z.array(z.union([z.number(), z.string()])).min(1)]);
-const count = z.number().int().min(0);
+/** Made at the first use: few of those who import the library have a script. */
+let schemas: ReturnType<typeof makeSchemas> | undefined;
 
-const conditions = z.strictObject({
-  skill: textCondition.nullable().optional(),
-  system: textCondition.optional(),
-  user: textCondition.optional(),
-  message: textCondition.optional(),
-  origin: textCondition.optional(),
-  last_result: textCondition.optional(),
-  tool: textCondition.optional(),
-  step: numberCondition.optional(),
-  turn: numberCondition.optional(),
-  turn_step: numberCondition.optional(),
-  kind: z.enum(['root', 'child']).optional(),
-  tool_choice: z.enum(['auto', 'none']).optional(),
-  model: textCondition.optional(),
-});
-
-const call = z.strictObject({
-  name: z.string(),
-  arguments: z.union([z.record(z.string(), z.unknown()), z.string()]).optional(),
-  id: z.string().optional(),
-  for_each: z.string().optional(),
-});
-
-const fault = z
-  .strictObject({
-    status: z.number().int().min(400).max(599).optional(),
-    retry_after: z.number().min(0).optional(),
-    message: z.string().optional(),
-    cut_after: count.optional(),
-    hang: z.boolean().optional(),
-    network: z.boolean().optional(),
-    times: z.union([count, z.literal('always')]).optional(),
-  })
-  .refine(({ status, cut_after, hang, network }) => status ?? cut_after ?? hang ?? network, {
-    message: 'a fault is one of status, cut_after, hang, network',
-  });
-
-const replyShape = {
-  text: z.string().optional(),
-  reasoning: z.string().optional(),
-  calls: z.array(call).optional(),
-  usage: z
-    .strictObject({ input: count, output: count, cache_read: count, cache_write: count, reasoning: count })
-    .partial()
-    .optional(),
-  finish: z.string().optional(),
-  latency: z.number().min(0).optional(),
-  chunks: z
-    .union([
-      z.number().int().min(1),
-      z.strictObject({ size: z.number().int().min(1).optional(), delay: z.number().min(0).optional() }),
-    ])
-    .optional(),
-  faults: z.union([fault, z.array(fault)]).optional(),
-};
+function madeSchemas() {
+  schemas ??= makeSchemas();
+  return schemas;
+}
 
 /** What a function may answer. Its texts are sent as they are: no templates. */
-export const replySchema = z.strictObject(replyShape);
-
-const rule = z.strictObject({
-  name: z.string().optional(),
-  when: conditions.optional(),
-  once: z.boolean().optional(),
-  times: count.optional(),
-  ...replyShape,
-});
+export const replySchema = () => madeSchemas().reply;
 
 /** A script: its rules, tried in order. */
-export const scriptSchema = z.strictObject({ rules: z.array(rule).min(1) });
+export const scriptSchema = () => madeSchemas().script;
+
+function makeSchemas() {
+  const textCondition = z.union([z.string(), z.array(z.string()).min(1)]);
+  const numberCondition = z.union([z.number(), z.string(), z.array(z.union([z.number(), z.string()])).min(1)]);
+  const count = z.number().int().min(0);
+
+  const conditions = z.strictObject({
+    skill: textCondition.nullable().optional(),
+    system: textCondition.optional(),
+    user: textCondition.optional(),
+    message: textCondition.optional(),
+    origin: textCondition.optional(),
+    last_result: textCondition.optional(),
+    tool: textCondition.optional(),
+    step: numberCondition.optional(),
+    turn: numberCondition.optional(),
+    turn_step: numberCondition.optional(),
+    kind: z.enum(['root', 'child']).optional(),
+    tool_choice: z.enum(['auto', 'none']).optional(),
+    model: textCondition.optional(),
+  });
+
+  const call = z.strictObject({
+    name: z.string(),
+    arguments: z.union([z.record(z.string(), z.unknown()), z.string()]).optional(),
+    id: z.string().optional(),
+    for_each: z.string().optional(),
+  });
+
+  const fault = z
+    .strictObject({
+      status: z.number().int().min(400).max(599).optional(),
+      retry_after: z.number().min(0).optional(),
+      message: z.string().optional(),
+      cut_after: count.optional(),
+      hang: z.boolean().optional(),
+      network: z.boolean().optional(),
+      times: z.union([count, z.literal('always')]).optional(),
+    })
+    .refine(({ status, cut_after, hang, network }) => status ?? cut_after ?? hang ?? network, {
+      message: 'a fault is one of status, cut_after, hang, network',
+    });
+
+  const replyShape = {
+    text: z.string().optional(),
+    reasoning: z.string().optional(),
+    calls: z.array(call).optional(),
+    usage: z
+      .strictObject({ input: count, output: count, cache_read: count, cache_write: count, reasoning: count })
+      .partial()
+      .optional(),
+    finish: z.string().optional(),
+    latency: z.number().min(0).optional(),
+    chunks: z
+      .union([
+        z.number().int().min(1),
+        z.strictObject({ size: z.number().int().min(1).optional(), delay: z.number().min(0).optional() }),
+      ])
+      .optional(),
+    faults: z.union([fault, z.array(fault)]).optional(),
+  };
+
+  const reply = z.strictObject(replyShape);
+
+  const rule = z.strictObject({
+    name: z.string().optional(),
+    when: conditions.optional(),
+    once: z.boolean().optional(),
+    times: count.optional(),
+    ...replyShape,
+  });
+
+  const script = z.strictObject({ rules: z.array(rule).min(1) });
+
+  return { reply, script };
+}

@@ -206,7 +206,7 @@ async function fromFunction(answer: ScriptedFunction, request: ModelRequest): Pr
   let reply: ScriptedReply;
   try {
     const given = await answer(request, facts);
-    reply = replySchema.parse(typeof given === 'string' ? { text: given } : given);
+    reply = replySchema().parse(typeof given === 'string' ? { text: given } : given);
   } catch (error) {
     if (ReasonixError.isInstance(error)) throw error;
     throw new ReasonixError('provider', `the script's function failed: ${messageOf(error)}`, {
@@ -223,7 +223,7 @@ async function fromFunction(answer: ScriptedFunction, request: ModelRequest): Pr
 }
 
 function validRules(script: unknown, source: string): readonly ScriptedRule[] {
-  const result = scriptSchema.safeParse(script);
+  const result = scriptSchema().safeParse(script);
   if (result.success) return result.data.rules;
   const issues = result.error.issues.map((issue) => `${issue.path.join('.') || 'rules'}: ${issue.message}`);
   throw new ReasonixError('config', `${source}: ${issues.join('; ')}`, {

@@ -17,9 +17,8 @@ export interface EventRow {
   json: string;
 }
 
-const KNOWN_TYPES: ReadonlySet<unknown> = new Set(
-  eventSchema.options.map((option) => option.shape.type.values.values().next().value),
-);
+const isKnownType = (type: string): boolean =>
+  eventSchema.options.some((option) => option.shape.type.values.values().next().value === type);
 
 /** @throws ReasonixError `session_invalid` when one of the events does not validate. */
 export function encodeEvents(session: string, expectedSeq: number, events: readonly SessionEvent[]): EncodedEvent[] {
@@ -53,7 +52,7 @@ function unwritable(session: string, seq: number, event: SessionEvent, why: stri
   );
 }
 
-const isEvent = compileCheck(eventSchema);
+let isEvent: ReturnType<typeof compileCheck> | undefined;
 
 /** The event of a row, or the reason why it is none. */
 export function decodeEvent(row: EventRow): StoredEvent | string {
@@ -63,13 +62,14 @@ export function decodeEvent(row: EventRow): StoredEvent | string {
   } catch (error) {
     return `is no JSON object (${messageOf(error)})`;
   }
+  isEvent ??= compileCheck(eventSchema);
   if (isEvent(value)) {
     const event = value as StoredEvent;
     if (event.seq !== row.seq) event.seq = row.seq;
     return event;
   }
   const { type } = value as { type?: unknown };
-  if (typeof type === 'string' && !KNOWN_TYPES.has(type)) {
+  if (typeof type === 'string' && !isKnownType(type)) {
     return `has the type ${JSON.stringify(type)}, which this version does not know`;
   }
   const { error } = eventSchema.safeParse(value);

@@ -15,7 +15,7 @@ describe('docs/scripted-model.md', () => {
   });
 
   it('names every condition, field, source and helper', () => {
-    const rule = scriptSchema.shape.rules.element.shape;
+    const rule = scriptSchema().shape.rules.element.shape;
     const names = [
       ...Object.keys(HELPERS),
       ...Object.keys(SOURCES),
