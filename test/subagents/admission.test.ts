@@ -2,6 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { startTask } from '../../src/cli/run/start-task.ts';
+import { taskOf } from '../../src/cli/run/task.ts';
+import { noUsage } from '../../src/core/usage.ts';
 import type { ModelRequest } from '../../src/models/contract.ts';
 import type { RunResult } from '../../src/runtime/run-report.ts';
 import type { Runtime } from '../../src/runtime/runtime.ts';
@@ -28,8 +31,26 @@ interface Tried {
   ref: string;
 }
 
+type Ended = Pick<RunResult, 'session' | 'subagents'>;
+
+/** A line that somebody types into a chat. */
+async function inChat({ runtime, session }: Tried, line: string): Promise<Ended> {
+  const task = taskOf(line, undefined, await runtime.library());
+  return startTask(session, task, new AbortController().signal).result;
+}
+
+/** A call of an agent outside; its session is the one that did something last. */
+async function byMcp({ runtime }: Tried, input: object): Promise<Ended> {
+  const { signal } = new AbortController();
+  const outcome = await runtime.outsideCalls().call('run_skill', { name: 'dig', arguments: 'x', ...input }, { signal });
+  const { sessions } = await runtime.store.list({ kind: 'root' }, { limit: 1, by: 'updated' });
+  const { ref, status = '', steps = 0, usage = noUsage() } = outcome?.run ?? {};
+  const { session = '' } = sessions[0] ?? {};
+  return { session, subagents: ref ? [{ ref, parent: session, depth: 1, skill: 'dig', status, steps, usage }] : [] };
+}
+
 /** Every way that leads to a child. */
-const WAYS: readonly [name: string, go: (tried: Tried) => Promise<RunResult>][] = [
+const WAYS: readonly [name: string, go: (tried: Tried) => Promise<Ended>][] = [
   ['a tool call', ({ session }) => session.send('tool {"name":"dig","arguments":"x"}').result],
   ['a slash command', ({ session }) => session.runSkill({ name: 'dig', arguments: 'x' }).result],
   ['the library', async ({ runtime }) => (await runtime.skill('dig').run('x')).result],
@@ -51,6 +72,13 @@ const WAYS: readonly [name: string, go: (tried: Tried) => Promise<RunResult>][] 
     ({ session, ref }) => session.runSkill({ name: 'dig', arguments: 'more', inputs_from: [ref] }).result,
   ],
   ['a list of items', ({ session }) => session.send('tool {"name":"dig","items":["x"]}').result],
+  ['a line of a chat', (tried) => inChat(tried, '/dig x')],
+  ['a message in a chat', (tried) => inChat(tried, 'tool {"name":"dig","arguments":"x"}')],
+  ['an MCP client', (tried) => byMcp(tried, {})],
+  ['an MCP client that goes on', (tried) => byMcp(tried, { continue_from: tried.ref })],
+  ['an MCP client that copies', (tried) => byMcp(tried, { fork_from: tried.ref })],
+  ['an MCP client with inputs', (tried) => byMcp(tried, { inputs_from: [tried.ref] })],
+  ['an MCP client with items', (tried) => byMcp(tried, { arguments: undefined, items: ['x'] })],
   ['the background', ({ session }) => session.send('tool {"name":"dig","arguments":"x","background":true}').result],
 ];
 
