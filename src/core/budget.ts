@@ -46,6 +46,9 @@ export class LimitReached extends ReasonixError {
 /** What was spent; time is derived from the clock, depth from the levels, and neither is part of it. */
 export type Spent = Omit<Required<{ [K in LimitName]: number }>, 'time' | 'depth'>;
 
+/** What all sessions below a level draw on as they go. */
+type Shared = 'tokens' | 'cost';
+
 /** Who set the limits of a level: one name for all, or one a limit. */
 export type SetBy = string | Partial<Record<LimitName, string>>;
 
@@ -74,6 +77,9 @@ export class Budget {
   readonly #above: number;
   readonly #startedAt: number;
   readonly spent: Spent;
+  /** What model calls that are under way may use. */
+  readonly #reserved = { tokens: 0, cost: 0 };
+  readonly #waiting = new Set<() => void>();
 
   constructor(limits: Limits, options: BudgetOptions = {}) {
     for (const [name, value] of Object.entries(limits)) {
@@ -105,6 +111,42 @@ export class Budget {
     }
   }
 
+  /** Takes back what was charged for something that is charged in another way now. */
+  refund({ tokens = 0, cost = 0, spawns = 0 }: Partial<Spent>): void {
+    this.charge({ tokens: -tokens, cost: -cost, spawns: -spawns });
+  }
+
+  /**
+   * Sets aside what a model call may use of tokens and cost, here and above, until the function that it gives is
+   * called. What would not fit beside calls that are under way waits for their ends, so that of many sessions
+   * that share a limit only one goes on into it. @throws LimitReached when nothing is left; the signal's reason.
+   */
+  async reserve(amount: Readonly<Record<Shared, number>>, signal: AbortSignal): Promise<() => void> {
+    for (;;) {
+      signal.throwIfAborted();
+      const hit = this.#usedUp();
+      if (hit) throw new LimitReached(hit);
+      const full = this.#full();
+      if (!full) break;
+      await full.#nextEnd(signal);
+    }
+    for (const { level } of this.#upwards()) level.#setAside(amount.tokens, amount.cost);
+    return () => {
+      for (const { level } of this.#upwards()) level.#setAside(-amount.tokens, -amount.cost);
+    };
+  }
+
+  /** As `reserve`, for the step that a limit of this level grants: those above it hold. */
+  async reserveAbove(amount: Readonly<Record<Shared, number>>, signal: AbortSignal): Promise<() => void> {
+    return this.#parent?.reserve(amount, signal) ?? (() => {});
+  }
+
+  /** Tokens or cost that a level above this one has used up: it grants no step to this one. */
+  usedUpAbove(): LimitHit | undefined {
+    const above = this.#parent;
+    return above === undefined ? undefined : above.#usedUp();
+  }
+
   /** The first limit that leaves no room for one more step, at this level or above. */
   exhausted(now = Date.now()): LimitHit | undefined {
     return this.#reached('steps', now) ?? this.usedUp(now);
@@ -112,7 +154,7 @@ export class Budget {
 
   /** The first limit of those that a level shares with its children, when nothing is left of it. */
   usedUp(now = Date.now()): LimitHit | undefined {
-    return this.#reached('tokens', now) ?? this.#reached('cost', now) ?? this.#reached('time', now);
+    return this.#usedUp() ?? this.#reached('time', now);
   }
 
   /** The ceiling of depth or of spawns, when one more child of this level would pass it. */
@@ -131,13 +173,17 @@ export class Budget {
     return least;
   }
 
-  /** What the narrowest level leaves of `which`, and that level's limit; `undefined` without one. */
-  room(which: 'tokens' | 'cost'): { left: number; hit: LimitHit } | undefined {
+  /**
+   * What the narrowest level leaves of `which`, and that level's limit; `undefined` without one. With `own`, what
+   * the caller has reserved itself, the reservations of others are not left.
+   */
+  room(which: Shared, own?: number): { left: number; hit: LimitHit } | undefined {
     let narrowest: { left: number; hit: LimitHit } | undefined;
     for (const { level } of this.#upwards()) {
       const limit = level.#limits[which];
       if (limit === undefined) continue;
-      const left = Math.max(0, limit - level.spent[which]);
+      const taken = level.spent[which] + (own === undefined ? 0 : level.#reserved[which] - own);
+      const left = Math.max(0, limit - taken);
       if (!narrowest || left < narrowest.left) narrowest = { left, hit: level.#hit(which, limit) };
     }
     return narrowest;
@@ -152,6 +198,40 @@ export class Budget {
       nearest = nearest === undefined ? left : Math.min(nearest, left);
     }
     return nearest;
+  }
+
+  #usedUp(): LimitHit | undefined {
+    return this.#reached('tokens', 0) ?? this.#reached('cost', 0);
+  }
+
+  /** A level that calls under way may use up. */
+  #full(): Budget | undefined {
+    for (const { level } of this.#upwards()) {
+      const isFull = (which: Shared) =>
+        level.#reserved[which] > 0 && level.spent[which] + level.#reserved[which] >= (level.#limits[which] ?? Infinity);
+      if (isFull('tokens') || isFull('cost')) return level;
+    }
+    return undefined;
+  }
+
+  #setAside(tokens: number, cost: number): void {
+    this.#reserved.tokens += tokens;
+    this.#reserved.cost += cost;
+    if (tokens < 0 || cost < 0) for (const wake of [...this.#waiting]) wake();
+  }
+
+  /** Until a call that is under way has ended. */
+  #nextEnd(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const settle = () => {
+        this.#waiting.delete(settle);
+        signal.removeEventListener('abort', settle);
+        if (signal.aborted) reject(signal.reason);
+        else resolve();
+      };
+      this.#waiting.add(settle);
+      signal.addEventListener('abort', settle, { once: true });
+    });
   }
 
   #reached(which: Exclude<LimitName, 'depth'>, now: number): LimitHit | undefined {

@@ -1,6 +1,6 @@
 import { type LimitHit, LimitReached } from '../core/budget.ts';
 import { ReasonixError } from '../core/errors.ts';
-import { costOf, totalTokens } from '../core/usage.ts';
+import { costOf, totalTokens, type Usage } from '../core/usage.ts';
 import { estimateUsage } from '../models/estimate.ts';
 import { costOfReply } from '../models/prices.ts';
 import { defineMiddleware, type Middleware, type ModelCall, type TurnView } from '../session/middleware.ts';
@@ -13,8 +13,9 @@ const SHORT_ANSWER = 4_096;
 
 /**
  * Stops a turn before the model call that its budget has no room for, and charges each call up the
- * tree. Near the end of a token or cost budget an answer may be no longer than what is left. The
- * summing-up after a limit is charged but not stopped.
+ * tree. Near the end of a token or cost budget an answer may be no longer than what is left, and calls
+ * of several sessions go one after the other. The summing-up after a limit is charged; only what a level
+ * above has used up stops it, so that a limit grants one step however many sessions draw on it.
  */
 export function budgets(): Middleware {
   /** Turns whose newest answer was cut short for lack of room. */
@@ -31,11 +32,18 @@ export function budgets(): Middleware {
       }
       const hit = call.isLast ? undefined : (cutShort.get(call.turn) ?? budget.exhausted());
       if (hit) throw new LimitReached(hit);
-      const room = call.isLast ? undefined : answerRoom(call);
-      const reply = await next(room ? { ...call, request: { ...call.request, maxOutputTokens: room.tokens } } : call);
-      budget.charge({ steps: 1, tokens: totalTokens(reply.usage), cost: costOfReply(call.model, reply) ?? 0 });
-      if (room && reply.finishReason === 'length') cutShort.set(call.turn, room.hit);
-      return reply;
+      const own = budget.limits('tokens') || budget.limits('cost') ? mostUseOf(call) : undefined;
+      const signal = call.signal;
+      const release = own && (await (call.isLast ? budget.reserveAbove(own, signal) : budget.reserve(own, signal)));
+      try {
+        const room = call.isLast || !own ? undefined : answerRoom(call, own);
+        const reply = await next(room ? { ...call, request: { ...call.request, maxOutputTokens: room.tokens } } : call);
+        budget.charge({ steps: 1, tokens: totalTokens(reply.usage), cost: costOfReply(call.model, reply) ?? 0 });
+        if (room && reply.finishReason === 'length') cutShort.set(call.turn, room.hit);
+        return reply;
+      } finally {
+        release?.();
+      }
     },
     finishTurn(turn) {
       const hit = cutShort.get(turn);
@@ -51,18 +59,33 @@ function modelWithoutPrice({ model }: ModelCall): string | undefined {
   return model.fallbacks?.find(({ price }) => !price)?.name;
 }
 
+interface Use {
+  /** Of the prompt. */
+  input: Usage;
+  tokens: number;
+  cost: number;
+}
+
+/** What a call is expected to use at most. */
+function mostUseOf({ request, model }: ModelCall): Use {
+  const input = estimateUsage(request, { text: '', toolCalls: [] });
+  const most = { ...input, output: request.maxOutputTokens ?? SHORT_ANSWER };
+  return { input, tokens: totalTokens(most), cost: (model.price && costOf(most, model.price)) ?? 0 };
+}
+
 /** Tokens that the answer may have, where the budget leaves room for a short one only. */
-function answerRoom({ turn: { budget }, request, model }: ModelCall): { tokens: number; hit: LimitHit } | undefined {
-  const tokens = budget.room('tokens');
-  const cost = budget.room('cost');
-  if (!tokens && !cost) return undefined;
-  const usage = estimateUsage(request, { text: '', toolCalls: [] });
+function answerRoom(
+  { turn: { budget }, request, model }: ModelCall,
+  own: Use,
+): { tokens: number; hit: LimitHit } | undefined {
+  const tokens = budget.room('tokens', own.tokens);
+  const cost = budget.room('cost', own.cost);
   const rooms = [
-    ...(tokens ? [{ tokens: tokens.left - usage.input, hit: tokens.hit }] : []),
+    ...(tokens ? [{ tokens: tokens.left - own.input.input, hit: tokens.hit }] : []),
     ...(cost && model.price?.output
       ? [
           {
-            tokens: ((cost.left - (costOf(usage, model.price) ?? 0)) * 1_000_000) / model.price.output,
+            tokens: ((cost.left - (costOf(own.input, model.price) ?? 0)) * 1_000_000) / model.price.output,
             hit: cost.hit,
           },
         ]

@@ -31,9 +31,11 @@ export async function loop(turn: Turn, reply?: ModelReply): Promise<TurnEnd> {
 export async function endAtLimit(turn: Turn, hit: LimitHit): Promise<TurnEnd> {
   await turn.closeCalls(new LimitReached(hit).message);
   await turn.stopChildren(limitReason(hit));
-  // A child that waited until others had spent everything has nothing that a call could sum up.
-  const isUntouched = turn.thread.turn?.steps === 0 && hit.which !== 'time';
-  const answer = isUntouched ? '' : await turn.sumUp(hit);
+  // A child that waited until others had spent everything has nothing that a call could sum up. One whose
+  // callers have nothing left gives what it has: the step that a limit grants is theirs.
+  const { steps, lastText } = turn.thread.turn ?? { steps: 0, lastText: '' };
+  const isGranted = (steps > 0 || hit.which === 'time') && !turn.budget.usedUpAbove();
+  const answer = isGranted ? await turn.sumUp(hit) : lastText;
   return turn.shaped({ status: 'limit', answer, reason: limitReason(hit), limit: hit });
 }
 

@@ -1,12 +1,14 @@
+import type { Spent } from '../core/budget.ts';
 import type { OpenTurn, Thread } from '../session/thread.ts';
 import type { SessionStore } from '../store/contract.ts';
+import { spentIn } from './child-budget.ts';
 import { readChild } from './child-log.ts';
 import type { LiveSession } from './live.ts';
 
 /** What an earlier process let in for a call, and its session's log does not count yet. */
 export interface Reserved {
-  /** With those below. */
-  spawns: number;
+  /** What the child has used, and its own place; those below included. */
+  spent: Partial<Spent>;
   /** Of the child's own calls. */
   below: Reservations;
 }
@@ -17,8 +19,8 @@ export type Reservations = Map<string, Reserved>;
 const REFERENCE = /sa_[0-9a-z]{4,64}/gi;
 
 /**
- * The children that the turn of `thread` has started and not heard of. They have their places before any
- * other call of it is let in, so that what was refused before a crash is refused after it, too.
+ * The children that the turn of `thread` has started and not heard of. They have their places, and what they
+ * have used is spent, before any other call of it is let in: what was refused before a crash is so after it.
  */
 async function reservationsOf(store: SessionStore, thread: Thread): Promise<Reservations> {
   const found: Reservations = new Map();
@@ -27,7 +29,7 @@ async function reservationsOf(store: SessionStore, thread: Thread): Promise<Rese
     const turn = child.ended ? child.ended.turn : child.cut;
     if (!turn && !isCertain) continue;
     const below: Reservations = child.cut ? await reservationsOf(store, child.thread) : new Map();
-    found.set(call, { spawns: spawnsOf(turn) + spawnsIn(below), below });
+    found.set(call, { spent: sumOf([placeOf(turn), spentOf(below)]), below });
   }
   return found;
 }
@@ -37,7 +39,7 @@ export function reserve(store: SessionStore, parent: LiveSession): Promise<Reser
   parent.reserved ??= reservationsOf(store, parent.session.thread).then((found) => {
     // A middleware may try a call again, whose child has its place.
     for (const call of parent.letIn ?? []) found.delete(call);
-    parent.budget.charge({ spawns: spawnsIn(found) });
+    parent.budget.charge(spentOf(found));
     return found;
   });
   return parent.reserved;
@@ -50,24 +52,41 @@ export interface Place {
   isAgain: boolean;
 }
 
-/** The place that was kept for the child of a call is free: what comes of it is to be charged at once. */
+/** What was kept for the child of a call is free: what comes of it is to be charged at once. */
 export function takePlace(parent: LiveSession, call: string, reserved: Reservations | undefined): Place {
   parent.letIn ??= new Set();
   const isAgain = parent.letIn.has(call);
   parent.letIn.add(call);
   const kept = reserved?.get(call);
   reserved?.delete(call);
-  parent.budget.charge({ spawns: -(kept?.spawns ?? 0) });
+  if (kept) parent.budget.refund(kept.spent);
   return { below: kept?.below ?? new Map(), isAgain };
 }
 
 export const reservedBelow = ({ below }: Place): LiveSession['reserved'] =>
   below.size > 0 ? Promise.resolve(below) : undefined;
 
-const spawnsOf = (turn: OpenTurn | undefined): number => 1 + (turn?.spawns ?? 0);
+/** What a child counts for: its turn's use, and that it was started. Steps are its own. */
+function placeOf(turn: OpenTurn | undefined): Partial<Spent> {
+  const { tokens, cost, spawns } = turn ? spentIn(turn) : NOTHING;
+  return { tokens, cost, spawns: spawns + 1 };
+}
 
-export const spawnsIn = (reservations: Reservations): number =>
-  [...reservations.values()].reduce((total, { spawns }) => total + spawns, 0);
+/** What is kept for all of them. */
+export const spentOf = (reservations: Reservations): Partial<Spent> =>
+  sumOf([...reservations.values()].map(({ spent }) => spent));
+
+const NOTHING = { tokens: 0, cost: 0, spawns: 0 };
+
+const sumOf = (all: readonly Partial<Spent>[]): Partial<Spent> =>
+  all.reduce<typeof NOTHING>(
+    (sum, { tokens = 0, cost = 0, spawns = 0 }) => ({
+      tokens: sum.tokens + tokens,
+      cost: sum.cost + cost,
+      spawns: sum.spawns + spawns,
+    }),
+    NOTHING,
+  );
 
 /** `isCertain` are those whose log names the call; others may be named by it for another reason. */
 async function startedBy(store: SessionStore, { session, openCalls, background }: Thread) {

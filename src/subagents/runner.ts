@@ -11,7 +11,7 @@ import { limitsOf, limitsOfStarted, spentIn } from './child-budget.ts';
 import { type Caller, type EndedChild, endOf, readChild } from './child-log.ts';
 import { type ChildRequest, ChildSessions, type ChildSessionsOptions, type ChildStart } from './child-sessions.ts';
 import type { LiveSession, LiveSessions } from './live.ts';
-import { type Place, type Reservations, reserve, reservedBelow, spawnsIn, takePlace } from './reservations.ts';
+import { type Place, type Reservations, reserve, reservedBelow, spentOf, takePlace } from './reservations.ts';
 import type { ChildResult } from './result-text.ts';
 import { stopWithChild } from './stop-with-child.ts';
 
@@ -211,7 +211,7 @@ function budgetOf(
   below: Reservations,
 ): Budget {
   const budget = new Budget(limits, { parent: parent.budget, setBy, spent: cut && spentIn(cut) });
-  budget.charge({ spawns: spawnsIn(below) });
+  budget.charge(spentOf(below));
   return budget;
 }
 

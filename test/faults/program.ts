@@ -4,27 +4,13 @@
  */
 import { appendFileSync } from 'node:fs';
 import { ReasonixError } from '../../src/core/errors.ts';
-import type { SessionStore } from '../../src/store/contract.ts';
 import { openSqliteStore } from '../../src/store/sqlite.ts';
 import { goOn, readLogs } from './lives.ts';
 import { Machine } from './machine.ts';
 import { placeOf } from './scenario.ts';
-
-/** Milliseconds that leases hold: whoever takes over from a process that is only stopped waits for that. */
-const LEASE = 500;
+import { withShortLeases } from './short-leases.ts';
 
 const [folder = '', askedFile = '', point = '', signal = 'SIGKILL'] = process.argv.slice(2);
-
-const withShortLeases = (store: SessionStore): SessionStore => ({
-  append: (...input) => store.append(...input),
-  read: (...input) => store.read(...input),
-  list: (...input) => store.list(...input),
-  claim: (session, owner) => store.claim(session, owner, LEASE),
-  renew: (lease) => store.renew(lease, LEASE),
-  release: (lease) => store.release(lease),
-  delete: (session) => store.delete(session),
-  close: () => store.close(),
-});
 
 const place = placeOf(folder);
 const store = withShortLeases(await openSqliteStore({ home: place.home }));

@@ -228,11 +228,15 @@ describe('near the end of a token budget', () => {
     await runtime.close();
   });
 
-  test('ten children at once pass it by one step each at most', async () => {
+  test('ten children at once pass it by one step at most, and one more sums up: that of whom the limit is', async () => {
     const shop = workshop();
     shop.skill('dig', { runAs: 'subagent' }, 'Dig.');
+    const summedUp: (string | undefined)[] = [];
     const runtime = await open(shop, { limits: { tokens: 400 }, maxConcurrent: 10 }, async (request) => {
-      if (request.toolChoice === 'none') return { text: 'summed up', usage: { input: 0, output: 0 } };
+      if (request.toolChoice === 'none') {
+        summedUp.push(request.skill);
+        return { text: 'summed up', usage: { input: 0, output: 0 } };
+      }
       if (request.skill) return restless(request, undefined as never);
       return {
         calls: Array.from({ length: 10 }, () => call('run_skill', { name: 'dig', arguments: 'x' })),
@@ -242,7 +246,8 @@ describe('near the end of a token budget', () => {
     const { usage, subagents, status } = await (await runtime.session()).send('go').result;
     expect(status).toBe('limit');
     expect(subagents.map((child) => child.status)).toEqual(Array(10).fill('limit:tokens'));
-    expect(usage.total.input + usage.total.output).toBeLessThan(400 + 10 * 20);
+    expect(usage.total.input + usage.total.output).toBeLessThan(400 + 20);
+    expect(summedUp).toEqual([undefined]);
     await runtime.close();
   });
 });

@@ -261,16 +261,17 @@ async function treeViolations(given: Plan, { logs, store }: { logs: Logs; store:
     const limits: Limits = isRoot ? given.limits : { steps: node?.steps, tokens: node?.tokens };
     const family = [thread, ...below(thread.session)];
     const tokens = family.reduce((total, { usage }) => total + totalTokens(usage), 0);
-    // Each session may have one call on its way when a limit is met, and sums up with one more.
-    const grace = 2 * family.length;
+    // However many sessions draw on it, one call meets a limit, and one more sums up.
+    const calls = tokens / TOKENS;
+    const met = limits.tokens && Math.ceil(limits.tokens / TOKENS) * TOKENS;
     const over = (which: string, used: number, limit: number | undefined, allowed: number) => {
       if (limit !== undefined && used > limit + allowed) {
         wrong.push(`${thread.started?.skill?.name ?? 'root'}: ${used} ${which}, with a limit of ${limit}`);
       }
     };
     over('steps', thread.steps, limits.steps, 1);
-    over('tokens', tokens, limits.tokens, grace * TOKENS);
-    over('cost', tokens / TOKENS, limits.cost, grace);
+    over('tokens', tokens, met, TOKENS);
+    over('cost', calls, limits.cost, 1);
     over('spawns', family.length - 1, limits.spawns, 0);
     wrong.push(...untruths(thread, logs, threads));
   }
