@@ -4,6 +4,7 @@ import { messageOf } from '../core/errors.ts';
 import type { SessionEvent } from '../core/events.ts';
 import type { ToolDefinition, ToolImage } from '../core/messages.ts';
 import { prompt } from '../core/prompts.ts';
+import { parseArgumentsJson } from './arguments-json.ts';
 
 /** `read` runs beside others and again after a crash; `write` is a barrier and never runs twice; `agent` starts or continues a session. */
 export type ToolEffects = 'read' | 'write' | 'agent';
@@ -117,7 +118,7 @@ function parseArguments<Schema extends z.ZodType>(
   });
   let value: unknown;
   try {
-    value = parseJson(text);
+    value = parseArgumentsJson(text);
   } catch (error) {
     return refuse('arguments-not-json', messageOf(error));
   }
@@ -132,12 +133,4 @@ function parseArguments<Schema extends z.ZodType>(
 function withoutNulls(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).filter(([, entry]) => entry !== null));
-}
-
-/** No text means no arguments; a JSON text that holds JSON text again is unwrapped, since models do that. */
-function parseJson(text: string): unknown {
-  if (text.trim() === '') return {};
-  let value: unknown = JSON.parse(text);
-  if (typeof value === 'string') value = JSON.parse(value);
-  return value ?? {};
 }

@@ -23,10 +23,34 @@ const odd = [
   'no tool',
 ];
 
+/** Results that are none. */
+const shapes = [
+  { content: 'fine' },
+  { content: [{ type: 'text', text: 7 }] },
+  { content: [{ type: 'hologram', data: 'x' }] },
+  [],
+  { content: [null], isError: 'yes' },
+  'fine',
+];
+
+// A server that does not want to end.
+if (mode === 'stubborn') {
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => {});
+  setInterval(() => {}, 1000);
+  appendFileSync(file, String(process.pid));
+}
+
 function answer({ method, params }) {
   if (method === 'initialize') {
     const { protocolVersion } = params;
     return { protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'odd', version: '1' } };
+  }
+  if (method === 'tools/call' && mode === 'shapes') return shapes[params.arguments?.shape ?? 0];
+  if (method === 'tools/call' && mode === 'progress') {
+    const { progressToken } = params._meta;
+    const progress = { method: 'notifications/progress', params: { progressToken, total: 50_000 } };
+    for (let count = 1; count <= 50_000; count++)
+      say({ ...progress, params: { ...progress.params, progress: count } });
   }
   if (method === 'tools/call') return { content: [{ type: 'text', text: 'fine' }] };
   if (mode === 'storm') {

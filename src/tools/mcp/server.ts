@@ -6,7 +6,9 @@ import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { messageOf } from '../../core/errors.ts';
 import { packageRoot } from '../../core/prompts.ts';
+import { oneLine } from '../../core/text.ts';
 import { wildcardMatches } from '../../core/wildcard.ts';
+import { coalesced } from '../coalesced.ts';
 import { commandEnvironment } from '../shell-environment.ts';
 import { problem } from '../tool-problem.ts';
 import { listTools, type McpTool } from './listing.ts';
@@ -17,6 +19,9 @@ const CALL_TIMEOUT = 120_000;
 
 /** A server that did not start is tried again after so long, in milliseconds. */
 const RETRY_AFTER = 60_000;
+
+/** Between two lines of progress of a call, in milliseconds. */
+const PROGRESS_PAUSE = 200;
 
 /** Between two looks at a list that keeps changing, in milliseconds. */
 const LIST_PAUSE = 1_000;
@@ -76,6 +81,7 @@ export class McpServer {
       options.signal.throwIfAborted();
       throw problem('mcp-away', { server: this.name, why: messageOf(error) }, { cause: error });
     }
+    const line = coalesced(options.onProgress, PROGRESS_PAUSE);
     try {
       const request = { name: tool, arguments: input };
       return (await client.callTool(request, undefined, {
@@ -83,14 +89,18 @@ export class McpServer {
         timeout,
         maxTotalTimeout: timeout,
         onprogress: ({ message, progress, total }) =>
-          options.onProgress(message ?? (total === undefined ? String(progress) : `${progress} of ${total}`)),
+          line.show(message ?? (total === undefined ? String(progress) : `${progress} of ${total}`)),
       })) as CallToolResult;
     } catch (error) {
       options.signal.throwIfAborted();
       if ((error as { code?: unknown }).code === REQUEST_TIMEOUT) {
         throw problem('mcp-timeout', { server: this.name, tool, seconds: timeout / 1000 }, { cause: error });
       }
+      const why = shapeProblem(error);
+      if (why !== undefined) throw problem('mcp-shape', { server: this.name, tool, why }, { cause: error });
       throw problem('mcp-failed', { server: this.name, tool, why: messageOf(error) }, { cause: error });
+    } finally {
+      line.stop();
     }
   }
 
@@ -220,6 +230,14 @@ const CLOSED = 'the runtime is closed';
 
 /** The SDK's code of a request that took too long. */
 const REQUEST_TIMEOUT = -32001;
+
+/** What is wrong with an answer that the SDK's schema refused, in a line; `undefined` for any other error. */
+function shapeProblem(error: unknown): string | undefined {
+  const { issues } = (error ?? {}) as { issues?: { path?: PropertyKey[]; message?: string }[] };
+  if (!(error instanceof Error) || !Array.isArray(issues)) return undefined;
+  const [first] = issues;
+  return oneLine(`${first?.path?.map(String).join('.') || 'the result'}: ${first?.message ?? 'unknown'}`);
+}
 
 function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   if (signal.aborted) return Promise.reject(signal.reason);

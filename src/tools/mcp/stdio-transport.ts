@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
-import { JSONRPCMessageSchema } from '@modelcontextprotocol/sdk/types.js';
 import { endGroup, tieToProcess } from '../process-group.ts';
+import { isObject } from './listing.ts';
 
 /** Longest message of a server, in bytes: what is longer is taken for a flood. */
 const LONGEST_MESSAGE = 16 * 1024 * 1024;
@@ -30,6 +30,7 @@ export class StdioTransport implements Transport {
   #parts: Buffer[] = [];
   #size = 0;
   #stderr = '';
+  readonly #progress = new Map<unknown, JSONRPCMessage>();
 
   constructor(options: StdioOptions) {
     this.#options = options;
@@ -63,7 +64,8 @@ export class StdioTransport implements Transport {
       });
       child.once('spawn', () => {
         const untie = tieToProcess(child.pid ?? 0);
-        child.once('exit', untie);
+        // Not its exit: what it has started may go on in its group, with our end of its output.
+        child.once('close', untie);
         // A running server keeps no process of ours alive: whoever waits for a call does.
         child.unref();
         for (const stream of [child.stdin, child.stdout, child.stderr]) (stream as { unref?: () => void }).unref?.();
@@ -98,13 +100,14 @@ export class StdioTransport implements Transport {
   #take(data: Buffer): void {
     let rest = data;
     for (let end = rest.indexOf(10); end >= 0; end = rest.indexOf(10)) {
-      const line = Buffer.concat([...this.#parts, rest.subarray(0, end)]).toString('utf8');
+      const line = this.#parts.length === 0 ? rest.toString('utf8', 0, end) : this.#joined(rest.subarray(0, end));
       this.#parts = [];
       this.#size = 0;
       rest = rest.subarray(end + 1);
       this.#message(line);
     }
-    this.#parts.push(rest);
+    this.#flush();
+    if (rest.length > 0) this.#parts.push(rest);
     this.#size += rest.length;
     if (this.#size > LONGEST_MESSAGE) {
       this.#parts = [];
@@ -114,16 +117,52 @@ export class StdioTransport implements Transport {
     }
   }
 
+  #joined(end: Buffer): string {
+    return Buffer.concat([...this.#parts, end]).toString('utf8');
+  }
+
   #message(line: string): void {
     if (line.trim() === '') return;
-    let message: JSONRPCMessage;
-    try {
-      message = JSONRPCMessageSchema.parse(JSON.parse(line));
-    } catch {
+    const message = messageIn(line);
+    if (message === undefined) {
       // Servers print banners and logs where only messages belong.
       this.#stderr = `${this.#stderr}${line}\n`.slice(-KEPT_STDERR);
       return;
     }
+    const { method, params } = message as { method?: unknown; params?: unknown };
+    if (method === 'notifications/progress' && isObject(params)) {
+      this.#progress.set(params.progressToken, message);
+      return;
+    }
+    this.#flush();
     this.onmessage?.(message);
   }
+
+  /** Of a storm of progress that arrives together, the newest of each call is worth a look. */
+  #flush(): void {
+    for (const message of this.#progress.values()) this.onmessage?.(message);
+    this.#progress.clear();
+  }
 }
+
+/** What the SDK would ignore, so that its call waits to its end, is an error. */
+const INTERNAL_ERROR = -32603;
+
+/** A message, whose fields the SDK checks when it takes it. */
+function messageIn(line: string): JSONRPCMessage | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+  if (!isObject(value) || value.jsonrpc !== '2.0') return undefined;
+  const { id, method, result, error } = value;
+  const isAnswer = id !== undefined && method === undefined;
+  if (!isAnswer || isObject(result) || isErrorObject(error)) return value as unknown as JSONRPCMessage;
+  const message = error === undefined ? 'its answer holds no result' : `its answer is ${JSON.stringify(error)}`;
+  return { jsonrpc: '2.0', id: id as string | number, error: { code: INTERNAL_ERROR, message } };
+}
+
+const isErrorObject = (value: unknown): boolean =>
+  isObject(value) && Number.isInteger(value.code) && typeof value.message === 'string';

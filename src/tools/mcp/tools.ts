@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
+import { messageOf } from '../../core/errors.ts';
 import { prompt } from '../../core/prompts.ts';
 import { clipGraphemes, oneLine } from '../../core/text.ts';
+import { parseArgumentsJson } from '../arguments-json.ts';
 import type { ParsedArguments, Tool, ToolContext, ToolOutcome } from '../define-tool.ts';
 import { isObject, type McpTool } from './listing.ts';
 import type { McpServer } from './server.ts';
@@ -70,12 +72,10 @@ function parseObject(text: string, parameters: Record<string, unknown>): ParsedA
     problem: prompt('arguments-not-json', { problem: why, shape: JSON.stringify(parameters) }),
   });
   try {
-    let value: unknown = text.trim() === '' ? {} : JSON.parse(text);
-    if (typeof value === 'string') value = JSON.parse(value);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ok: true, input: value };
-    return refuse('expected an object');
+    const value = parseArgumentsJson(text);
+    return isObject(value) ? { ok: true, input: value } : refuse('expected an object');
   } catch (error) {
-    return refuse(error instanceof Error ? error.message : String(error));
+    return refuse(messageOf(error));
   }
 }
 
