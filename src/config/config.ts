@@ -19,6 +19,7 @@ export interface Config {
   permissions: PermissionsConfig;
   sandbox: SandboxConfig;
   store: StoreConfig;
+  engine: EngineConfig;
   /** In order of precedence, as `providers`. */
   mcp: McpServerSettings[];
   hooks: HookSettings[];
@@ -103,6 +104,17 @@ export interface StoreConfig {
   schema: string;
   listen_url?: string | undefined;
   pool_size: number;
+}
+
+export interface EngineConfig {
+  url?: string | undefined;
+  prefix: string;
+  concurrency: number;
+  max_running: number;
+  lease: number;
+  tag?: string | undefined;
+  tags: string[];
+  workspace?: string | undefined;
 }
 
 type Leaf<T, Prefix extends string> =

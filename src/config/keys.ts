@@ -39,15 +39,15 @@ export const KEYS = {
   },
   'providers.*.images': { type: 'boolean', doc: 'Send pictures that tools return; unset: by server and model.' },
   'providers.*.stream': { type: 'boolean', doc: 'Ask for answers as a stream (unset), or in one piece (false).' },
-  'providers.*.script': { type: 'path', doc: 'YAML file of rules, for kind "scripted".' },
-  'providers.*.headers.*': { type: 'string', secret: true, doc: 'HTTP header sent with every request.' },
-  'providers.*.prices.*.input': { type: 'number', min: 0, doc: 'Price of a million prompt tokens.' },
-  'providers.*.prices.*.output': { type: 'number', min: 0, doc: 'Price of a million answer tokens.' },
   'providers.*.requests_per_minute': {
     type: 'integer',
     min: 0,
     doc: 'Requests in any 60 seconds, retries included; 0: as many as come.',
   },
+  'providers.*.script': { type: 'path', doc: 'YAML file of rules, for kind "scripted".' },
+  'providers.*.headers.*': { type: 'string', secret: true, doc: 'HTTP header sent with every request.' },
+  'providers.*.prices.*.input': { type: 'number', min: 0, doc: 'Price of a million prompt tokens.' },
+  'providers.*.prices.*.output': { type: 'number', min: 0, doc: 'Price of a million answer tokens.' },
   'providers.*.prices.*.cache_read': { type: 'number', min: 0, doc: 'Of cached prompt tokens; unset: as input.' },
   'providers.*.prices.*.cache_write': { type: 'number', min: 0, doc: 'Of tokens put in the cache; unset: as input.' },
 
@@ -294,6 +294,28 @@ export const KEYS = {
   'store.schema': { type: 'string', default: 'reasonix', doc: 'Where its tables are.' },
   'store.listen_url': { type: 'string', doc: 'Address of the server itself, when url is that of a pooler.' },
   'store.pool_size': { type: 'integer', min: 1, default: 10, doc: 'Connections at once, for each process.' },
+
+  'engine.url': { type: 'string', doc: 'Redis by which workers run the sessions: redis://host:6379; needs store.url.' },
+  'engine.prefix': { type: 'string', default: 'reasonix', doc: 'What its keys in Redis begin with.' },
+  'engine.concurrency': { type: 'integer', min: 1, default: 8, doc: 'Sessions that a worker runs at once.' },
+  'engine.max_running': {
+    type: 'integer',
+    min: 0,
+    default: 0,
+    doc: 'Sessions that all workers run at once; 0: no bound.',
+  },
+  'engine.lease': {
+    type: 'duration',
+    min: 2000,
+    default: 10_000,
+    doc: 'How long the sessions of a worker that died wait for another one.',
+  },
+  'engine.tag': {
+    type: 'string',
+    doc: 'New sessions are run by workers with this tag only, as those that have a folder.',
+  },
+  'engine.tags': { type: 'list', default: [], doc: 'Tags of a worker: it runs sessions with one of them, too.' },
+  'engine.workspace': { type: 'path', doc: "Folder in which sessions without a tag work; unset: the session's own." },
 } as const satisfies Record<ConfigKey, KeySpec>;
 
 export const keyRoot: KeyNode = keyTree(KEYS);

@@ -68,7 +68,10 @@ export function permissions(options: PermissionOptions): Middleware {
     // A part of a compound command is enough to ask, as it is to refuse.
     if (denies(rules.ask, tool.name, subject)) return { kind: 'ask' };
     if (options.mode !== 'deny' && tool.staysInScratch?.(input, run.context)) return { kind: 'run' };
-    if (tool.effects !== 'write' || matches(rules.allow) || options.mode === 'allow') return { kind: 'run' };
+    // Of a turn that another process has begun: what the person there allowed.
+    const { allow = [], yes = false } = turn.thread.turn?.terms ?? {};
+    const isAllowed = matches(rules.allow) || (allow.length > 0 && matches(parseToolRules(allow).rules));
+    if (tool.effects !== 'write' || isAllowed || yes || options.mode === 'allow') return { kind: 'run' };
     if (options.mode === 'deny') return { kind: 'refuse', why: 'writes are switched off' };
     return { kind: 'ask' };
   }

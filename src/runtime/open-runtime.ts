@@ -3,6 +3,7 @@ import { homedir } from 'node:os';
 import { type LoadedConfig, loadConfig } from '../config/cascade.ts';
 import { isSecretName } from '../config/mask.ts';
 import { messageOf, ReasonixError } from '../core/errors.ts';
+import type { EventOf } from '../core/events.ts';
 import { inProcessSlots } from '../engines/in-process.ts';
 import { catalogFor, type SkillListing } from '../middleware/skill-catalog.ts';
 import type { Models } from '../models/contract.ts';
@@ -32,6 +33,7 @@ import { rootLimits, setByConfig } from './limits.ts';
 import { insertMiddleware, shippedMiddleware } from './middleware-order.ts';
 import { chooseChildModel } from './model-choice.ts';
 import { Observers } from './observers.ts';
+import { engineAccess } from './open-engine.ts';
 import { openConfiguredStore } from './open-store.ts';
 import type { RuntimeOptions } from './options.ts';
 import { outsideCommands } from './outside-commands.ts';
@@ -81,13 +83,16 @@ async function wire(options: RuntimeOptions, loaded: LoadedConfig, parts: Parts)
   const { config, folders } = loaded;
   const { store, models, onProblem } = parts;
   const live = new Map<string, LiveSession>();
+  const watched = new Map<string, EventOf<'session.started'>>();
+  const identify: Wiring['identify'] = (session) => live.get(session)?.session.started ?? watched.get(session);
+  const engine = engineAccess(loaded, options, onProblem);
   const observers = new Observers(
-    (session) => live.get(session)?.session.started.parent?.session,
+    (session) => identify(session)?.parent?.session,
     (error) => onProblem(`an observer failed: ${messageOf(error)}`),
   );
   const libraries = new Libraries({ config, folders, store, skillsFrom: options.skillsFrom, onProblem });
   const library: Wiring['library'] = (place) => libraries.of(place);
-  const leases = new LeaseKeeper(store, processOwner());
+  const leases = new LeaseKeeper(store, processOwner(), engine ? config.engine.lease : undefined);
   const { reasonixHome } = folders;
   const isolation = new Isolation({ store, leases, reasonixHome, closed: (cwd) => libraries.forget(cwd) });
   const tools = folderTools({ config, folders, isolation, library, more: options.tools ?? [] });
@@ -106,6 +111,10 @@ async function wire(options: RuntimeOptions, loaded: LoadedConfig, parts: Parts)
     host,
     live,
     admission,
+    elsewhere: engine && {
+      start: async (child) => (await engine.get()).start(child),
+      cancel: async (child, cancel) => (await engine.get()).cancel(child, cancel),
+    },
     tools,
     isolation,
     hasScratch: true,
@@ -208,7 +217,13 @@ async function wire(options: RuntimeOptions, loaded: LoadedConfig, parts: Parts)
     subscribe: (session, listener) => observers.subscribe(session, listener),
     observe: (listener) => observers.observe(listener),
     mcpStatus: () => outside.mcp?.servers.status() ?? [],
+    engine,
+    allowed: { allow: options.allow && [...options.allow], yes: options.yes },
+    identify,
+    met: (started) => void watched.set(started.session, started),
+    onProblem,
     close: async () => {
+      await engine?.close();
       await outside.close();
       if (!options.store) await store.close();
     },

@@ -1,4 +1,5 @@
 import type { Limits, SetBy } from '../core/budget.ts';
+import type { Engine } from '../engines/engine.ts';
 import type { Approval, ApprovalRequest } from '../middleware/approvals.ts';
 import type { ModelClient, Models } from '../models/contract.ts';
 import type { Middleware } from '../session/middleware.ts';
@@ -39,6 +40,11 @@ export interface RuntimeOptions {
   models?: Models | undefined;
   /** Default: the SQLite store of the configuration. A store handed in is not closed by the runtime. */
   store?: SessionStore | undefined;
+  /**
+   * Who runs the turns of sessions. Default: the one of the configuration's `engine.url`, else this process.
+   * One handed in is not closed by the runtime; its workers are runtimes with the same store.
+   */
+  engine?: Engine | undefined;
   /** Tools on top of the built-in ones. */
   tools?: readonly Tool[] | undefined;
   middleware?: readonly (Middleware | ({ middleware: Middleware } & Placement))[] | undefined;

@@ -1,8 +1,11 @@
 import { platform } from 'node:os';
 import { resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
+import { ReasonixError } from '../core/errors.ts';
+import type { EventOf } from '../core/events.ts';
 import { newSessionId } from '../core/ids.ts';
 import { prompt } from '../core/prompts.ts';
+import type { Claim } from '../engines/engine.ts';
 import type { Compactor } from '../middleware/compaction/compactor.ts';
 import type { RequiredSet } from '../middleware/required-skills.ts';
 import type { Models } from '../models/contract.ts';
@@ -11,6 +14,7 @@ import type { Observation, SessionHost, SessionPlan } from '../session/host.ts';
 import type { Middleware, SessionInfo, SkillPlace } from '../session/middleware.ts';
 import { Session, startOf } from '../session/session.ts';
 import { Thread } from '../session/thread.ts';
+import type { Terms } from '../session/turn-result.ts';
 import type { Catalog } from '../skills/catalog.ts';
 import type { SkillLibrary } from '../skills/types.ts';
 import type { SessionStore } from '../store/contract.ts';
@@ -22,10 +26,12 @@ import type { FullResultLookup } from '../tools/read-result.ts';
 import type { SearchSkillsInput } from '../tools/skill-service.ts';
 import type { RootLimits } from './limits.ts';
 import { insertMiddleware, type Placement } from './middleware-order.ts';
+import type { EngineAccess } from './open-engine.ts';
 import type { SessionOptions } from './options.ts';
 import { OutsideCalls } from './outside-calls.ts';
 import { SessionHandle } from './session-handle.ts';
 import { SkillHandle } from './skill-handle.ts';
+import type { WorkOptions } from './worker.ts';
 
 /** The parts of a runtime, wired by `openRuntime`. */
 export interface Wiring {
@@ -61,6 +67,15 @@ export interface Wiring {
   /** Observations of every session. */
   observe(listener: (observation: Observation) => void): () => void;
   mcpStatus(): McpStatus[];
+  /** Absent where this process runs the turns of its sessions. */
+  readonly engine: EngineAccess | undefined;
+  /** What whoever begins a turn here lets it do on top of the configuration, wherever it runs. */
+  readonly allowed: Pick<Terms, 'allow' | 'yes'>;
+  /** The first event of a session that runs here, or is watched from here. */
+  identify(session: string): EventOf<'session.started'> | undefined;
+  /** Makes a session known whose events are observed although it runs elsewhere. */
+  met(started: EventOf<'session.started'>): void;
+  onProblem(text: string): void;
   close(): Promise<void>;
 }
 
@@ -140,17 +155,33 @@ export class Runtime {
     return this.#wiring.isolation.apply(reference, options);
   }
 
+  /**
+   * Runs sessions that were handed to the engine, this runtime's and others', until the claim is closed.
+   * @throws ReasonixError `config` where the configuration names no engine.
+   */
+  async work(options: WorkOptions = {}): Promise<Claim> {
+    const { engine } = this.#wiring;
+    if (!engine) {
+      throw new ReasonixError('config', 'there is no engine to take sessions from', {
+        hint: 'set engine.url (redis://host:6379) and store.url',
+      });
+    }
+    const { startWorker } = await import('./worker.ts');
+    return startWorker(this.#wiring, await engine.get(), options);
+  }
+
   async close(): Promise<void> {
     await this.#wiring.close();
   }
 
   async #open(id: string, { model }: SessionOptions): Promise<Session> {
-    const { host, store, models, tools, isolation } = this.#wiring;
+    const { host, store, models, tools, isolation, engine } = this.#wiring;
     const thread = Thread.fold(id, await store.read(id));
     await isolation.ready(startOf(thread));
     const session = await Session.open(host, thread, tools(startOf(thread).cwd, startOf(thread).library));
     if (model) session.useModel(await models.resolve(model));
-    await session.claim();
+    // One that others run is watched, not taken from them.
+    if (!engine) await session.claim();
     return session;
   }
 

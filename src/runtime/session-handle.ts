@@ -1,19 +1,21 @@
 import { Budget, type Limits } from '../core/budget.ts';
 import { ReasonixError } from '../core/errors.ts';
 import { newCallId } from '../core/ids.ts';
+import type { Engine } from '../engines/engine.ts';
 import type { Observation } from '../session/host.ts';
 import type { Session } from '../session/session.ts';
-import type { TurnInput } from '../session/turn-result.ts';
+import type { TurnInput, TurnResult } from '../session/turn-result.ts';
 import { renderInline } from '../skills/render.ts';
 import { changedInLibrary } from '../subagents/changed-since.ts';
 import { spentIn } from '../subagents/child-budget.ts';
 import type { RunSkillInput } from '../tools/skill-service.ts';
 import { type Compacted, type CompactOptions, compactNow } from './compact-now.ts';
-import { withinStarted, withOwn } from './limits.ts';
+import { type RootLimits, withinStarted, withOwn } from './limits.ts';
 import type { SendOptions } from './options.ts';
 import { RunReport, type RunResult } from './run-report.ts';
 import type { Wiring } from './runtime.ts';
 import { SessionRun } from './session-run.ts';
+import { runElsewhere } from './turn-elsewhere.ts';
 
 /** A session of a runtime: send it text, run skills in it, resume what was cut. */
 export class SessionHandle {
@@ -131,11 +133,16 @@ export class SessionHandle {
 
   async #turn(makeInput: () => Promise<TurnInput | undefined>, options: SendOptions): Promise<RunResult> {
     const session = this.#session;
-    const { live, isolation } = this.#wiring;
-    const report = new RunReport(session.started, (id) => live.get(id)?.session.started);
+    const { live, isolation, engine, identify } = this.#wiring;
+    const report = new RunReport(session.started, identify);
     const stop = this.#wiring.subscribe(session.id, (observation) => report.observe(observation));
     try {
       const input = await makeInput();
+      const isCutHere = session.thread.turn !== undefined && session.thread.turn.terms === undefined;
+      if (engine && !isCutHere) {
+        const turn = await this.#elsewhere(await engine.get(), input, options);
+        return report.result(turn, await this.#required());
+      }
       const budget = this.#budget(options.limits ?? {});
       live.set(session.id, { session, budget });
       await isolation.ready(session.info);
@@ -148,12 +155,25 @@ export class SessionHandle {
     }
   }
 
+  #elsewhere(engine: Engine, input: TurnInput | undefined, options: SendOptions): Promise<TurnResult> {
+    const { store, host, met, allowed } = this.#wiring;
+    const { limits, setBy } = this.#limits(options.limits ?? {});
+    const terms = { limits, setBy, above: [], ...allowed };
+    const signal = options.signal ?? new AbortController().signal;
+    const watching = { engine, store, met, signal, observe: (seen: Observation) => host.observe(seen) };
+    return runElsewhere(this.#session, input && { ...input, terms }, watching);
+  }
+
   /** Limits of the call, else of the runtime, and those that a child was started with; spent is what a cut turn used. */
   #budget(own: Limits): Budget {
     const session = this.#session;
     const { thread, info } = session;
-    const { limits, setBy } = withinStarted(withOwn(this.#wiring.limits, own), session.started);
+    const { limits, setBy } = this.#limits(own);
     return new Budget(limits, { setBy, above: info.depth, spent: thread.turn && spentIn(thread.turn) });
+  }
+
+  #limits(own: Limits): RootLimits {
+    return withinStarted(withOwn(this.#wiring.limits, own), this.#session.started);
   }
 
   async #required(): Promise<{ names: string[]; loaded: string[] }> {

@@ -39,6 +39,8 @@ export interface ChildRequest {
 export interface ChildStart {
   make(budget: Budget): Promise<ReadyChild>;
   cut?: OpenTurn | undefined;
+  /** The log of the child that goes on. */
+  log?: Thread | undefined;
 }
 
 export interface ChildSessionsOptions {
@@ -88,7 +90,7 @@ export class ChildSessions {
         await this.#withModel(session, request);
         return { session };
       };
-      return { start: { make, cut: turn } };
+      return { start: { make, cut: turn, log: thread } };
     }
     // It was made and then cut before its task was logged.
     const origin = thread.messages.length > 0 ? 'continuation' : 'task';
@@ -125,7 +127,8 @@ export class ChildSessions {
       return { make: async (budget) => ({ session: await this.#create(request, budget, thread), input }) };
     }
     // What a background child has found comes first, or nobody would ever see it.
-    if (leases.holds(reference) || parent.session.thread.background.has(reference)) throw busy(reference);
+    const isOthers = thread.turn?.terms !== undefined && parent.session.thread.turn?.terms !== undefined;
+    if (isOthers || leases.holds(reference) || parent.session.thread.background.has(reference)) throw busy(reference);
     const make = async (): Promise<ReadyChild> => {
       const session = await this.#reopen(thread);
       const notes = await this.#changes(session, request);

@@ -1,6 +1,7 @@
 import { Budget } from '../core/budget.ts';
 import { describeError, ReasonixError } from '../core/errors.ts';
 import type { EventOf } from '../core/events.ts';
+import { Parked } from '../core/parked.ts';
 import { prompt } from '../core/prompts.ts';
 import type { Session } from '../session/session.ts';
 import type { OpenTurn, Thread } from '../session/thread.ts';
@@ -10,6 +11,7 @@ import { changesText } from './changes-text.ts';
 import { limitsOf, limitsOfStarted, spentIn } from './child-budget.ts';
 import { type Caller, type EndedChild, endOf, readChild } from './child-log.ts';
 import { type ChildRequest, ChildSessions, type ChildSessionsOptions, type ChildStart } from './child-sessions.ts';
+import { type Elsewhere, type Handed, handed, logCancelling, termsBelow } from './elsewhere.ts';
 import type { LiveSession, LiveSessions } from './live.ts';
 import { type Place, type Reservations, reserve, reservedBelow, spentOf, takePlace } from './reservations.ts';
 import type { ChildResult } from './result-text.ts';
@@ -21,6 +23,8 @@ export type { ChildRequest } from './child-sessions.ts';
 export interface RunnerOptions extends ChildSessionsOptions {
   live: LiveSessions;
   admission: Admission;
+  /** Absent where every child runs in the process of its caller. */
+  elsewhere?: Elsewhere | undefined;
   /** Model calls of a child whose skill sets no limit of its own, and who says so. */
   childSteps: { limit: number; setBy: string };
 }
@@ -144,9 +148,11 @@ export class SubagentRunner {
   }
 
   /** The one way in for children that the parent waits for. */
-  async #enter(request: ChildRequest, { make, cut }: ChildStart, place: Place): Promise<ChildResult> {
-    const { admission, live, childSteps } = this.#options;
+  async #enter(request: ChildRequest, start: ChildStart, place: Place): Promise<ChildResult> {
+    const { admission, live, childSteps, elsewhere } = this.#options;
     const { parent, skill, signal } = request;
+    const { make, cut } = start;
+    if (elsewhere && runsElsewhere(request, cut)) return this.#handOver(elsewhere, request, start);
     admission.check(parent, cut !== undefined);
     const budget = budgetOf(parent, limitsOf(skill, childSteps), cut, place.below);
     const admitted = await admission.enter(parent, signal, cut !== undefined);
@@ -165,6 +171,37 @@ export class SubagentRunner {
       throw error;
     } finally {
       await admitted.leave();
+    }
+  }
+
+  /** Makes a child durable and leaves it to others; its end wakes the parent, whose turn is parked meanwhile. */
+  async #handOver(elsewhere: Elsewhere, request: ChildRequest, { make, cut, log }: ChildStart): Promise<never> {
+    const { parent, skill, signal } = request;
+    const { admission, childSteps } = this.#options;
+    if (!cut) admission.check(parent, false);
+    admission.charge(parent);
+    const child = cut && log ? handed(log) : await this.#begun(request, make, limitsOf(skill, childSteps));
+    if (signal.aborted) {
+      await logCancelling(parent.session, signal);
+      await elsewhere.cancel(child, { reason: prompt('parent-ended'), upTo: log?.lastSeq ?? Number.MAX_SAFE_INTEGER });
+    }
+    await elsewhere.start(child);
+    throw new Parked();
+  }
+
+  /** A child with its task in its log. */
+  async #begun({ parent }: ChildRequest, make: ChildStart['make'], own: ReturnType<typeof limitsOf>): Promise<Handed> {
+    try {
+      const { session, input } = await make(budgetOf(parent, own, undefined, new Map()));
+      try {
+        if (input) await session.begin({ ...input, terms: termsBelow(parent, own) });
+        return handed(session.thread);
+      } finally {
+        await session.release();
+      }
+    } catch (error) {
+      stopWithChild(parent, error);
+      throw error;
     }
   }
 
@@ -202,6 +239,10 @@ export class SubagentRunner {
     parent.budget.charge({ tokens, cost, spawns: spawns + 1 });
   }
 }
+
+/** A worktree is a folder of one machine: its child, and what that starts, runs where it was made. */
+const runsElsewhere = ({ parent, skill }: ChildRequest, cut: OpenTurn | undefined): boolean =>
+  parent.session.thread.turn?.terms !== undefined && (cut ? cut.terms !== undefined : skill.isolation !== 'worktree');
 
 /** `cut` is the turn that goes on: what it has used counts again, here and above, and what is kept for its children. */
 function budgetOf(

@@ -1,0 +1,177 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { messageOf, ReasonixError } from '../core/errors.ts';
+import type { EventOf, StoredEvent } from '../core/events.ts';
+import type { Engine } from '../engines/engine.ts';
+import type { Observation } from '../session/host.ts';
+import type { Session } from '../session/session.ts';
+import { type TurnInput, type TurnResult, turnResult } from '../session/turn-result.ts';
+import { canFollow, type SessionStore, type SessionSummary } from '../store/contract.ts';
+import { handed } from '../subagents/elsewhere.ts';
+
+/** Milliseconds between two looks at the sessions of a tree that others run. */
+const INTERVAL = 200;
+
+/** Milliseconds until a request to cancel is sent again: an engine may have forgotten the one before. */
+const CANCEL_AGAIN = 1_000;
+
+export interface ElsewhereOptions {
+  engine: Engine;
+  store: SessionStore;
+  observe(observation: Observation): void;
+  /** Told who a session is, before its first event is observed. */
+  met(started: EventOf<'session.started'>): void;
+  signal: AbortSignal;
+}
+
+/**
+ * Has others run the turn that `input` begins, or the one that is open, and watches the logs until it has
+ * ended. Aborting the signal cancels it wherever it runs, and the end is still waited for.
+ * @throws ReasonixError `session_busy` when somebody else is about to begin a turn, `usage` without anything to run.
+ */
+export async function runElsewhere(
+  session: Session,
+  input: TurnInput | undefined,
+  options: ElsewhereOptions,
+): Promise<TurnResult> {
+  await session.catchUp();
+  const watch = new Watch(session, options);
+  await watch.begin();
+  if (session.thread.turn) {
+    const result = await watch.run();
+    if (!input || result.status === 'cancelled') return result;
+  }
+  if (!input) {
+    throw new ReasonixError('usage', `session ${session.id} has no unfinished turn`, { hint: 'give it a task' });
+  }
+  try {
+    await session.begin(input);
+  } finally {
+    await session.release();
+  }
+  return watch.run();
+}
+
+/** A session that others run, and everything below it, as the store has it. */
+class Watch {
+  readonly #session: Session;
+  readonly #options: ElsewhereOptions;
+  /** What was observed of each session, by the number of its last event. */
+  readonly #seen = new Map<string, number>();
+  readonly #below = new Map<string, SessionSummary>();
+  #cancelledAt = 0;
+
+  constructor(session: Session, options: ElsewhereOptions) {
+    this.#session = session;
+    this.#options = options;
+  }
+
+  /** What there is already was observed when it happened. */
+  async begin(): Promise<void> {
+    for (const { session, lastSeq } of await this.#news()) this.#seen.set(session, lastSeq);
+  }
+
+  /** Starts the open turn and stays until it has ended. */
+  async run(): Promise<TurnResult> {
+    const { engine, store, signal } = this.#options;
+    const { thread } = this.#session;
+    const stop = new AbortController();
+    let tell = () => {};
+    const follow = canFollow(store) ? store.follow(thread.session, thread.lastSeq, stop.signal) : undefined;
+    const watching = follow && told(follow, () => tell());
+    try {
+      await engine.start(handed(thread));
+      while (thread.turn) {
+        if (signal.aborted) await this.#cancel();
+        await this.#look();
+        if (thread.turn) await pause(signal, (wake) => (tell = wake));
+      }
+      await this.#look();
+      return turnResult(thread.lastTurn ?? { status: 'failed', answer: '' }, thread.ended);
+    } finally {
+      stop.abort();
+      await watching;
+    }
+  }
+
+  /** Observes what is new: children before their callers' results, and the session itself last. */
+  async #look(): Promise<void> {
+    const { store, observe } = this.#options;
+    const { thread } = this.#session;
+    const own = await store.read(thread.session, thread.lastSeq);
+    const news: { session: string; event: StoredEvent }[] = own.map((event) => ({ session: thread.session, event }));
+    for (const { session, lastSeq } of await this.#news()) {
+      const events = await store.read(session, this.#seen.get(session) ?? 0);
+      this.#seen.set(session, Math.max(lastSeq, events.at(-1)?.seq ?? 0));
+      for (const event of events) {
+        if (event.type === 'session.started') this.#options.met(event);
+        news.push({ session, event });
+      }
+    }
+    // What two machines logged in one millisecond stays in the order in which it was read.
+    for (const { session, event } of news.sort((one, other) => timeOf(one.event) - timeOf(other.event))) {
+      if (session === thread.session) thread.apply(event);
+      observe({ kind: 'event', session, event });
+    }
+  }
+
+  /** Descendants that have logged something since they were seen, callers before their children. */
+  async #news(): Promise<SessionSummary[]> {
+    const { store } = this.#options;
+    const { root } = this.#session.info;
+    const changed: SessionSummary[] = [];
+    for (let cursor: string | undefined, isLast = false; !isLast; ) {
+      const page = await store.list({ root }, { by: 'updated', limit: 200, cursor });
+      const fresh = page.sessions.filter(({ session, lastSeq }) => lastSeq > (this.#seen.get(session) ?? 0));
+      for (const summary of page.sessions) this.#below.set(summary.session, summary);
+      changed.push(...fresh);
+      cursor = page.next;
+      // Behind a whole page of what was seen before there is nothing new.
+      isLast = cursor === undefined || fresh.length === 0;
+    }
+    return changed
+      .filter(({ session }) => this.#isBelow(session))
+      .sort((one, other) => one.depth - other.depth || (one.createdAt < other.createdAt ? -1 : 1));
+  }
+
+  #isBelow(session: string): boolean {
+    const above = this.#below.get(session)?.parent?.session;
+    return above !== undefined && (above === this.#session.id || this.#isBelow(above));
+  }
+
+  /** Everything that is open is told at once, so that nothing goes on until its caller has told it. */
+  async #cancel(): Promise<void> {
+    if (Date.now() - this.#cancelledAt < CANCEL_AGAIN) return;
+    this.#cancelledAt = Date.now();
+    const { engine, signal } = this.#options;
+    const { thread } = this.#session;
+    const reason =
+      signal.reason instanceof Error && signal.reason.name !== 'AbortError' ? messageOf(signal.reason) : 'cancelled';
+    await engine.cancel(handed(thread), { reason, upTo: thread.turn?.seq ?? 0 });
+    const { root, tag } = handed(thread);
+    for (const { session, status, lastSeq } of this.#below.values()) {
+      if (status !== 'open' || !this.#isBelow(session)) continue;
+      await engine.cancel({ session, root, tag }, { reason, upTo: lastSeq });
+    }
+  }
+}
+
+const timeOf = ({ at }: StoredEvent): number => Date.parse(at);
+
+/** Calls `tell` for every event; a follower that fails is left to the regular looks. */
+async function told(events: AsyncIterable<StoredEvent>, tell: () => void): Promise<void> {
+  try {
+    for await (const _ of events) tell();
+  } catch {
+    tell();
+  }
+}
+
+/** Until the next look: something was logged, the signal aborts, or some time has passed. */
+async function pause(signal: AbortSignal, told: (wake: () => void) => void): Promise<void> {
+  const over = new AbortController();
+  const wake = () => over.abort();
+  told(wake);
+  if (!signal.aborted) signal.addEventListener('abort', wake, { once: true });
+  await delay(INTERVAL, undefined, { signal: over.signal }).catch(() => {});
+  signal.removeEventListener('abort', wake);
+}
