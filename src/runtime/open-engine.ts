@@ -15,14 +15,13 @@ export interface EngineAccess {
  */
 export function engineAccess(
   { config }: Pick<LoadedConfig, 'config'>,
-  options: Pick<RuntimeOptions, 'engine' | 'store'>,
+  { engine }: Pick<RuntimeOptions, 'engine'>,
   onProblem: (text: string) => void,
 ): EngineAccess | undefined {
-  const { engine } = options;
   if (engine) return { get: async () => engine, close: async () => {} };
   const { url, prefix, lease, max_running: maxRunning } = config.engine;
   if (url === undefined) return undefined;
-  if (config.store.url === undefined && !options.store) {
+  if (config.store.url === undefined) {
     throw new ReasonixError(
       'config',
       'engine.url is set, but the sessions are kept where no other machine reads them',
