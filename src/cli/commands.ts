@@ -153,10 +153,10 @@ export const COMMANDS: readonly Command[] = [
   }),
   command({
     name: 'skill remove',
-    summary: 'Remove a skill: its folder, file or link, and its entry in skills.lock.',
-    args: [{ name: 'NAME', kind: 'required' }],
+    summary: 'Remove skills: folder, file or link, and the entry in skills.lock. Several go together or not at all.',
+    args: [{ name: 'NAME', kind: 'many' }],
     flags: skillRemoveFlags,
-    examples: ['skill remove release-notes'],
+    examples: ['skill remove release-notes', 'skill remove release-notes house-words --yes'],
     load: async () => (await import('./commands/skill-remove.ts')).skillRemove,
   }),
   command({

@@ -218,8 +218,8 @@ describe('skill remove', () => {
     place.skill('mine', 'description: Mine.');
     expect((await place.run(['skill', 'remove', 'a'])).code).toBe(2);
     expect(installed()).toContain('skills/a/SKILL.md');
-    const removed = await place.json<{ removed: object }>(['skill', 'remove', 'a', '--yes', '--json']);
-    expect(removed.removed).toMatchObject({ name: 'a', is: 'folder', installed: true });
+    const removed = await place.json<{ removed: object[] }>(['skill', 'remove', 'a', '--yes', '--json']);
+    expect(removed.removed).toMatchObject([{ name: 'a', is: 'folder', installed: true }]);
     expect((await place.run(['skill', 'remove', 'mine', '--yes'])).stdout).toBe('removed mine\n');
     expect(installed()).toEqual(['skills.lock', 'skills/b/SKILL.md']);
     expect(await place.run(['skill', 'remove', 'explore', '--yes'])).toMatchObject({
@@ -230,6 +230,19 @@ describe('skill remove', () => {
     expect((await place.run(['skill', 'remove', 'b', '--yes'])).code).toBe(0);
     expect(installed()).toEqual([]);
   });
+});
+
+test('skill remove takes several names: one plan, all of them or none', { timeout: 60_000 }, async () => {
+  await install('../source', '--yes');
+  place.skill('mine', 'description: Mine.');
+  const before = installed();
+  const refused = await place.run(['skill', 'remove', 'a', 'mine', 'zzz', '--yes']);
+  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('no skill "zzz"') });
+  expect(installed()).toEqual(before);
+  const removed = await place.run(['skill', 'remove', 'a', 'mine', 'a', 'b', '--yes']);
+  expect(removed).toMatchObject({ code: 0, stdout: 'removed a, mine, b\n' });
+  expect(removed.stderr.match(/^(a|mine|b): /gm)).toEqual(['a: ', 'mine: ', 'b: ']);
+  expect(installed()).toEqual([]);
 });
 
 test.each(['install', 'update', 'verify', 'remove'])('skill %s --help has an example', async (verb) => {

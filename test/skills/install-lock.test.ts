@@ -17,7 +17,7 @@ import { withFolderLock } from '../../src/skills/install/folder-lock.ts';
 import { applyInstall } from '../../src/skills/install/install.ts';
 import type { LockEntry } from '../../src/skills/install/lock.ts';
 import type { PlannedSkill } from '../../src/skills/install/plan.ts';
-import { applyRemoval, planRemoval, planRemovalOfInstalled } from '../../src/skills/install/remove.ts';
+import { applyRemovals, planRemoval, planRemovalOfInstalled } from '../../src/skills/install/remove.ts';
 import { applyChanges, recover } from '../../src/skills/install/transaction.ts';
 import { verifyInstalled } from '../../src/skills/install/verify.ts';
 import { namesOf } from './folder.ts';
@@ -306,9 +306,35 @@ describe('the lock of the folder', () => {
 describe('removing', () => {
   test('takes the folder and the entry of the lock, and the last one takes the lock', async () => {
     await folder.install('./src');
-    for (const name of ['a', 'b']) await applyRemoval((await planRemovalOfInstalled(name, folder.place))!, signal);
+    for (const name of ['a', 'b']) await applyRemovals([(await planRemovalOfInstalled(name, folder.place))!], signal);
     expect(folder.installed()).toEqual([]);
     expect(await planRemovalOfInstalled('a', folder.place)).toBeUndefined();
+  });
+
+  test('takes several or, when one cannot be taken, none', async () => {
+    await folder.install('./src');
+    folder.write('project/.agents/skills/mine/SKILL.md', skillText('mine'));
+    const removals = async () => {
+      const { skills } = await folder.open();
+      return [
+        (await planRemovalOfInstalled('a', folder.place))!,
+        await planRemoval(skills.find(({ name }) => name === 'mine')!),
+        (await planRemovalOfInstalled('b', folder.place))!,
+      ];
+    };
+    const before = folder.installed();
+    const [a, mine, b] = await removals();
+    const lost = { ...b!, name: 'lost' };
+    await expect(applyRemovals([a!, mine!, lost], signal)).rejects.toMatchObject({ code: 'skill_not_found' });
+    expect(folder.installed()).toEqual(before);
+    // no folder can be renamed by this spelling of its path
+    const stuck = { ...b!, path: `${b!.path}/.` };
+    await expect(applyRemovals([a!, mine!, stuck], signal)).rejects.toThrow(/could not be removed/);
+    expect(folder.installed()).toEqual(before);
+    expect(namesOf(await folder.open())).toEqual(['a', 'b', 'mine']);
+    await applyRemovals(await removals(), signal);
+    expect(folder.installed()).toEqual([]);
+    expect(namesOf(await folder.open())).toEqual([]);
   });
 
   test('takes a link, and leaves what it leads to', async () => {
@@ -318,7 +344,7 @@ describe('removing', () => {
     symlinkSync(elsewhere, inPlace('skills/a'));
     const removal = (await planRemovalOfInstalled('a', folder.place))!;
     expect(removal).toMatchObject({ is: 'link', edited: true });
-    await applyRemoval(removal, signal);
+    await applyRemovals([removal], signal);
     expect(existsSync(join(elsewhere, 'SKILL.md'))).toBe(true);
     expect(folder.installed()).toEqual(['skills.lock', 'skills/b/SKILL.md']);
   });
@@ -334,7 +360,7 @@ describe('removing', () => {
     await expect(planRemoval(skill('x'))).rejects.toThrow(/built in/);
     await expect(planRemoval(skill('inner'))).rejects.toThrow(/behind the link/);
     await expect(planRemoval(skill('one'))).rejects.toThrow(/all of it/);
-    await applyRemoval(await planRemoval(skill('mine')), signal);
+    await applyRemovals([await planRemoval(skill('mine'))], signal);
     expect(namesOf(await folder.open())).toEqual(['inner']);
   });
 });

@@ -1,7 +1,7 @@
 import type { LoadedConfig } from '../../config/cascade.ts';
 import { ReasonixError } from '../../core/errors.ts';
 import { libraryOptions } from '../../runtime/places.ts';
-import { applyRemoval, planRemoval, planRemovalOfInstalled, type Removal } from '../../skills/install/remove.ts';
+import { applyRemovals, planRemoval, planRemovalOfInstalled, type Removal } from '../../skills/install/remove.ts';
 import { openLibrary } from '../../skills/library.ts';
 import type { Handler } from '../command.ts';
 import { EXIT } from '../failure.ts';
@@ -16,18 +16,28 @@ import { paintFor, printableLine } from '../terminal.ts';
 export const skillRemove: Handler<typeof skillRemoveFlags> = ({ flags, args }) =>
   interruptible(async (signal) => {
     const loaded = await loadSettings(flags);
-    const removal = await find(args[0]!, flags.scope, loaded);
-    note(describe(removal));
-    if (removal.edited)
-      note(paintFor(process.stderr)('yellow', 'it was edited since it was installed; that is lost too'));
-    if (!(await confirmed(`Remove ${printableLine(removal.name)}?`, flags.yes, signal))) {
+    const removals = new Map<string, Removal>();
+    for (const name of args) {
+      const removal = await find(name, flags.scope, loaded);
+      removals.set(removal.path, removal);
+    }
+    const planned = [...removals.values()];
+    for (const removal of planned) {
+      note(describe(removal));
+      if (removal.edited)
+        note(paintFor(process.stderr)('yellow', 'it was edited since it was installed; that is lost too'));
+    }
+    const names = planned.map(({ name }) => printableLine(name)).join(', ');
+    if (!(await confirmed(`Remove ${names}?`, flags.yes, signal))) {
       note('nothing was removed');
       return EXIT.failed;
     }
-    await applyRemoval(removal, signal);
-    const { name, path, is, lockedIn } = removal;
-    if (flags.json) printJson({ removed: { name, path, is, installed: lockedIn !== undefined } });
-    else print(`removed ${printableLine(name)}`);
+    await applyRemovals(planned, signal);
+    if (flags.json) {
+      printJson({
+        removed: planned.map(({ name, path, is, lockedIn }) => ({ name, path, is, installed: lockedIn !== undefined })),
+      });
+    } else print(`removed ${names}`);
     return EXIT.done;
   });
 

@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { lstat, rename, rm, unlink } from 'node:fs/promises';
+import { lstat, rename, rm } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
-import { ReasonixError } from '../../core/errors.ts';
+import { messageOf, ReasonixError } from '../../core/errors.ts';
+import { compareCodePoints } from '../names.ts';
 import type { Skill } from '../types.ts';
 import { withFolderLock } from './folder-lock.ts';
+import type { LockedSkills } from './lock.ts';
 import { loadLock, saveLock } from './lock-file.ts';
 import { readInstalled } from './on-disk.ts';
 import { type InstallPlace, targetOf } from './place.ts';
@@ -71,31 +73,69 @@ async function whatIs(path: string): Promise<Pick<Removal, 'is' | 'files'>> {
   return { is: 'folder', files: now.is === 'present' ? now.files.size : 0 };
 }
 
-/** Takes the skill away, then its entry in the lock. A link goes itself, never what it leads to. */
-export async function applyRemoval(removal: Removal, signal: AbortSignal): Promise<void> {
-  const { lockedIn, name, path } = removal;
-  if (lockedIn === undefined) {
-    await take(path);
-    return;
-  }
-  await withFolderLock(lockedIn.folder, signal, async () => {
-    await recover(lockedIn);
-    const locked = new Map(await loadLock(lockedIn.folder));
-    if (!locked.delete(name)) throw new ReasonixError('skill_not_found', `the skill ${name} is gone already`);
-    await take(path);
-    await saveLock(lockedIn.folder, locked);
-  });
+/**
+ * Takes all of them away, then their entries in the locks; when one cannot be, all of them stay. A link
+ * goes itself, never what it leads to.
+ * @throws ReasonixError `skill_not_found` when a lock has lost one of them since it was planned.
+ */
+export async function applyRemovals(removals: readonly Removal[], signal: AbortSignal): Promise<void> {
+  const places = new Map(
+    removals.flatMap(({ lockedIn }) => (lockedIn === undefined ? [] : [[lockedIn.folder, lockedIn]])),
+  );
+  // always in one order, so that two processes never wait for each other
+  const folders = [...places.keys()].sort(compareCodePoints);
+  const locked = folders.reduceRight(
+    (work, folder) => () => withFolderLock(folder, signal, work),
+    async () => {
+      const locks = await Promise.all([...places.values()].map((place) => lockWithout(removals, place)));
+      await takeAll(removals, locks);
+    },
+  );
+  await locked();
 }
 
-async function take(path: string): Promise<void> {
-  const state = await lstat(path).catch(() => undefined);
-  if (state === undefined) return;
-  if (!state.isDirectory()) {
-    await unlink(path);
-    return;
+interface LockChange {
+  folder: string;
+  before: LockedSkills;
+  after: LockedSkills;
+}
+
+async function lockWithout(removals: readonly Removal[], place: InstallPlace): Promise<LockChange> {
+  const { folder } = place;
+  await recover(place);
+  const before = await loadLock(folder);
+  const after = new Map(before);
+  for (const { name, lockedIn } of removals) {
+    if (lockedIn?.folder === folder && !after.delete(name)) {
+      throw new ReasonixError('skill_not_found', `the skill ${name} is gone already`);
+    }
   }
-  // in one moment, and only then file by file: a reader never sees half a skill
-  const aside = join(dirname(path), `.install-${randomBytes(6).toString('hex')}`);
-  await rename(path, aside);
-  await rm(aside, { recursive: true, force: true, maxRetries: 3 });
+  return { folder, before, after };
+}
+
+async function takeAll(removals: readonly Removal[], locks: readonly LockChange[]): Promise<void> {
+  const undo: (() => Promise<void>)[] = [];
+  const taken: string[] = [];
+  try {
+    for (const { path } of removals) {
+      if ((await lstat(path).catch(() => undefined)) === undefined) continue;
+      // in one moment, and only then file by file: a reader never sees half a skill
+      const aside = join(dirname(path), `.install-${randomBytes(6).toString('hex')}`);
+      await rename(path, aside);
+      undo.push(() => rename(aside, path));
+      taken.push(aside);
+    }
+    for (const { folder, before, after } of locks) {
+      undo.push(() => saveLock(folder, before));
+      await saveLock(folder, after);
+    }
+  } catch (error) {
+    for (const step of undo.reverse()) await step();
+    throw refused(
+      `the skills could not be removed: ${messageOf(error)}`,
+      'nothing was changed; check permissions',
+      error,
+    );
+  }
+  for (const aside of taken) await rm(aside, { recursive: true, force: true, maxRetries: 3 });
 }
