@@ -1,10 +1,12 @@
+import { ReasonixError } from '../../core/errors.ts';
+import { removeUnusedSkills } from '../../skills/packed/collect.ts';
 import type { SessionStore, SessionSummary } from '../../store/contract.ts';
 import type { Handler } from '../command.ts';
 import type { sessionGcFlags } from '../command-flags.ts';
 import { EXIT } from '../failure.ts';
 import { plural } from '../format.ts';
 import { note, print, printJson } from '../output.ts';
-import { descendantsOf, listAll, withStore } from '../session/open-store.ts';
+import { descendantsOf, listAll, noteProblem, withStore } from '../session/open-store.ts';
 import { isConfirmed, removeSessions } from '../session/remove.ts';
 
 const DAY = 86_400_000;
@@ -25,10 +27,22 @@ export const sessionGc: Handler<typeof sessionGcFlags> = ({ flags }) =>
       return EXIT.failed;
     }
     const removed = await removeSessions(store, sessions, reasonixHome);
-    if (flags.json) printJson({ removed });
-    else print(`removed ${of}`);
+    const files = await removeSkills(store);
+    if (flags.json) printJson({ removed, skill_files: files });
+    else print(`removed ${of}${files > 0 ? `, and ${plural(files, 'file')} of skills that no session needs` : ''}`);
     return EXIT.done;
   });
+
+/** Packed skills of sessions that are gone. What cannot be judged stays, and is said. */
+async function removeSkills(store: SessionStore): Promise<number> {
+  try {
+    return await removeUnusedSkills(store);
+  } catch (error) {
+    if (!ReasonixError.isInstance(error, 'store_corrupt')) throw error;
+    noteProblem(`packed skills were not tidied up: ${error.message}`);
+    return 0;
+  }
+}
 
 /** Trees of which no session was written to for `age`, none runs, and none waits to be finished. */
 async function oldTrees(store: SessionStore, age: number, withInterrupted: boolean): Promise<SessionSummary[][]> {

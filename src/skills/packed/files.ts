@@ -41,24 +41,16 @@ export function checked(bytes: Uint8Array | undefined, hash: string, what: strin
  * done again when somebody empties the folder meanwhile. `temporary` is a folder of the same disk.
  */
 export async function makeFiles(files: readonly WantedFile[], store: SessionStore, temporary: string): Promise<void> {
-  let wanted = files;
-  for (let attempt = 1; ; attempt++) {
+  for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
+    const wanted = await absent(files);
+    if (wanted.length === 0) return;
     try {
-      wanted = await absent(files);
-      if (wanted.length === 0) return;
       mkdirSync(temporary, { recursive: true, mode: 0o700 });
       await writeAll(wanted, blobsOf(store), await mkdtemp(join(temporary, '.new-')));
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || attempt === MOST_ATTEMPTS) throw error;
     }
-    if (attempt === MOST_ATTEMPTS) return;
   }
-}
-
-/** Writes files whether they are there or not. */
-export async function writeFiles(files: readonly WantedFile[], store: SessionStore, temporary: string): Promise<void> {
-  mkdirSync(temporary, { recursive: true, mode: 0o700 });
-  await writeAll(files, blobsOf(store), await mkdtemp(join(temporary, '.new-')));
 }
 
 async function absent(files: readonly WantedFile[]): Promise<WantedFile[]> {

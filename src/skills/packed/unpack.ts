@@ -8,7 +8,7 @@ import { CONTENT_DIGITS, hashOf } from '../hash.ts';
 import { toSkill } from '../kept-header.ts';
 import { Lookup } from '../lookup.ts';
 import type { Diagnostic, RootReport, Skill, SkillBody, SkillChanges, SkillLibrary, SkillLookup } from '../types.ts';
-import { blobsOf, checked, makeFiles, type WantedFile, writeFiles } from './files.ts';
+import { blobsOf, checked, makeFiles, type WantedFile } from './files.ts';
 import { decodeManifest, isHash, type Manifest, type PackedSkill } from './manifest.ts';
 
 const LIST = 'library.json';
@@ -131,8 +131,12 @@ class Unpacked implements PackedLibrary {
     }
     const bytes = await readFile(file).catch(() => undefined);
     if (bytes && blobHash(bytes) === own.hash) return bytes;
-    await writeFiles([own], this.#source.store, this.#source.folder);
-    return checked(await readFile(file), own.hash, `the bytes of ${file}`);
+    await rm(file, { recursive: true, force: true });
+    const { store, folder } = this.#source;
+    await makeFiles([own], store, folder);
+    // From the store, in case that somebody deletes the file once more.
+    const found = await blobsOf(store).readBlobs([own.hash]);
+    return checked(found.get(own.hash), own.hash, `the bytes of ${file}`);
   }
 
   #skillOf(packed: PackedSkill, places: readonly Pick<Skill, 'scope' | 'root'>[]): Skill {
