@@ -1,15 +1,17 @@
 import type { LoadedConfig } from '../config/cascade.ts';
 import { listedSkills, requiredSet } from '../runtime/required-set.ts';
 import { describeSkills } from '../skills/catalog.ts';
-import type { SkillLibrary } from '../skills/types.ts';
+import { unresolvedDiagnostics } from '../skills/required.ts';
+import type { Diagnostic, SkillLibrary } from '../skills/types.ts';
 
-/** Which skills a new session's prompt names, and why it does not name the others. */
+/** Which skills a new session's prompt names, why it does not name the others, and what it requires in vain. */
 export async function listing(
   { config, folders }: LoadedConfig,
   library: SkillLibrary,
-): Promise<{ listed: ReadonlySet<string>; reasons: Map<string, string> }> {
+): Promise<{ listed: ReadonlySet<string>; reasons: Map<string, string>; diagnostics: Diagnostic[] }> {
   const info = { session: '', kind: 'root', root: '', depth: 0, cwd: folders.cwd, required: [], inherit: [] } as const;
-  const required = config.skills.required.enabled ? (await requiredSet(config, folders, info, library)).names : [];
+  const found = config.skills.required.enabled ? await requiredSet(config, folders, info, library) : undefined;
+  const required = found?.names ?? [];
   const filtered = await listedSkills(config, folders, library, required);
   const { lazy, list } = config.skills;
   const { shown } = describeSkills({
@@ -28,5 +30,6 @@ export async function listing(
     const room = `the list is full (skills.list.max_bytes = ${list.max_bytes})`;
     reasons.set(name, filters.get(name) ?? (lazy ? 'lazy mode lists built-ins only' : room));
   }
-  return { listed: shown, reasons };
+  const diagnostics = [...(found?.diagnostics ?? []), ...unresolvedDiagnostics(found?.unresolved ?? [], library)];
+  return { listed: shown, reasons, diagnostics };
 }

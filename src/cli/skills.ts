@@ -54,6 +54,6 @@ export function skillJson(skill: Skill): Record<string, unknown> {
 /** `warning  ~/x/SKILL.md:3  message`. */
 export function diagnosticLine({ severity, path, line, message }: Diagnostic, paint: Paint): string {
   const style = severity === 'error' ? 'red' : severity === 'warning' ? 'yellow' : 'dim';
-  const place = `${shortPath(path)}${line === undefined ? '' : `:${line}`}`;
-  return `${paint(style, severity)} ${place}: ${printableLine(message)}`;
+  const place = path === '' ? '' : ` ${shortPath(path)}${line === undefined ? '' : `:${line}`}`;
+  return `${paint(style, severity)}${place}: ${printableLine(message)}`;
 }

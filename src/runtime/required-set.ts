@@ -4,8 +4,8 @@ import { ReasonixError } from '../core/errors.ts';
 import type { RequiredSet } from '../middleware/required-skills.ts';
 import type { SessionInfo } from '../session/middleware.ts';
 import { filterList, type ListResult } from '../skills/list-filter.ts';
-import { readRequired } from '../skills/required.ts';
-import type { SkillLibrary } from '../skills/types.ts';
+import { type RequiredSkill, readRequired } from '../skills/required.ts';
+import type { Diagnostic, SkillLibrary } from '../skills/types.ts';
 import { readUsage } from '../skills/usage.ts';
 
 /**
@@ -17,8 +17,8 @@ export async function requiredSet(
   folders: Folders,
   info: SessionInfo,
   library: SkillLibrary,
-): Promise<RequiredSet> {
-  const { required, unresolved } = await readRequired(
+): Promise<RequiredSet & { unresolved: RequiredSkill[]; diagnostics: Diagnostic[] }> {
+  const { required, unresolved, diagnostics } = await readRequired(
     {
       cwd: info.cwd,
       home: folders.home,
@@ -35,7 +35,7 @@ export async function requiredSet(
     const lookup = library.find(name);
     return lookup.status === 'found' && lookup.skill.disableModelInvocation;
   };
-  return { names, sealed: names.filter(isSealed), unresolved };
+  return { names, sealed: names.filter(isSealed), unresolved, diagnostics };
 }
 
 /** The body of a required skill as it is injected. */

@@ -24,6 +24,8 @@ export interface RequiredSkill {
   name: string;
   /** `path:line`, or the key that names it. */
   from: string;
+  /** Where that is, when a file names it. */
+  at?: { path: string; line: number } | undefined;
 }
 
 export interface RequiredSkillSet {
@@ -92,9 +94,31 @@ export async function readRequired(options: RequiredOptions, library: SkillLibra
     if (by !== undefined) result.waived.push({ name, from: entry.from, by });
     else if (status === 'disabled') result.waived.push({ name, from: entry.from, by: 'disabled' });
     else if (status === 'found') result.required.push({ name, from: entry.from });
-    else result.unresolved.push({ name, from: entry.from });
+    else result.unresolved.push({ ...entry, name });
   }
   return result;
+}
+
+/** What a person who looks at the list of skills is told about those that are required and are none. */
+export function unresolvedDiagnostics(unresolved: readonly RequiredSkill[], library: SkillLibrary): Diagnostic[] {
+  return unresolved.map(({ name, from, at }) => {
+    const lookup = library.find(name);
+    const why =
+      lookup.status === 'ambiguous'
+        ? `the required skill "${name}" could be ${lookup.names.join(' or ')}`
+        : `there is no skill "${name}", which is required here`;
+    const near =
+      lookup.status === 'unknown' && lookup.nearest.length > 0 ? `; nearest: ${lookup.nearest.join(', ')}` : '';
+    const message = at === undefined ? `${from}: ${why}${near}` : `${why}${near}`;
+    return {
+      severity: 'warning',
+      code: 'required-unresolved',
+      path: at?.path ?? '',
+      line: at?.line,
+      message,
+      skill: name,
+    };
+  });
 }
 
 const listed = (names: readonly string[], from: string): RequiredSkill[] =>
@@ -111,7 +135,7 @@ function canonical(written: string, library: SkillLibrary): string {
 async function fromFiles(files: readonly string[], diagnostics: Diagnostic[]): Promise<RequiredSkill[]> {
   const texts = await Promise.all(files.map(async (file) => ({ file, text: await textOf(file, diagnostics) })));
   return texts.flatMap(({ file, text }) =>
-    linesOf(text).map(({ text: name, line }) => ({ name, from: `${file}:${line}` })),
+    linesOf(text).map(({ text: name, line }) => ({ name, from: `${file}:${line}`, at: { path: file, line } })),
   );
 }
 

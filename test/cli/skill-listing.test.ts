@@ -200,3 +200,37 @@ describe('files of SCORPIOX', { timeout: 120_000 }, () => {
     expect(await outcome({}, '--profile', 'off')).toMatchObject({ deploy: expect.any(String) });
   });
 });
+
+describe('skill list, required skills', { timeout: 60_000 }, () => {
+  test('names once, with file and line, what is required and is no skill', async () => {
+    const file = join(place.project, '.claude/required_skills.txt');
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, '# ours\ndeploy\nrelease-note\n');
+    user('.reasonix/required_skills.txt', 'release-note\nwaived-one\n!waived-one\n');
+    const unreadable = join(place.project, '.scorpiox/required_skills.txt');
+    mkdirSync(unreadable, { recursive: true });
+    const set = ['-e', 'skills.required.names=nowhere-at-all'];
+    const { stderr, code } = await place.run(['skill', 'list', ...set]);
+    expect(code).toBe(0);
+    const lines = stderr.split('\n').filter((line) => /required/.test(line));
+    expect(lines).toEqual([
+      expect.stringMatching(/^warning \S*\.scorpiox\/required_skills\.txt: .*this is none/),
+      expect.stringMatching(
+        /^warning ~\/\.reasonix\/required_skills\.txt:1: there is no skill "release-note".*nearest: release-notes/,
+      ),
+      expect.stringMatching(/^warning: skills\.required\.names: there is no skill "nowhere-at-all"/),
+    ]);
+    const { diagnostics } = await place.json<{ diagnostics: { code: string; line?: number; skill?: string }[] }>([
+      'skill',
+      'list',
+      '--json',
+      ...set,
+    ]);
+    expect(diagnostics.filter(({ code }) => code === 'required-unresolved')).toMatchObject([
+      { line: 1, skill: 'release-note' },
+      { path: '', skill: 'nowhere-at-all' },
+    ]);
+    const off = await place.run(['skill', 'list', ...set, '-e', 'skills.required.enabled=off']);
+    expect(off.stderr).not.toMatch(/required/);
+  });
+});

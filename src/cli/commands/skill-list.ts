@@ -19,7 +19,8 @@ const SHOWN_PROBLEMS = 5;
 
 export const skillList: Handler<typeof skillListFlags> = async ({ flags }) => {
   const { loaded, library } = await loadSkills(flags);
-  const { listed, reasons } = await listing(loaded, library);
+  const { listed, reasons, ...required } = await listing(loaded, library);
+  const diagnostics = [...required.diagnostics, ...library.diagnostics];
   if (flags.json) {
     printJson({
       skills: library.skills.map((skill) => ({
@@ -32,14 +33,14 @@ export const skillList: Handler<typeof skillListFlags> = async ({ flags }) => {
       total: library.skills.length,
       listed: listed.size,
       roots: library.roots,
-      diagnostics: library.diagnostics,
+      diagnostics,
     });
     return EXIT.done;
   }
   const paint = paintFor(process.stdout);
   if (flags.explain) for (const line of explained(library, reasons)) print(line);
   else for (const line of listLines(library.skills, paint)) print(line);
-  const problems = library.diagnostics.filter(({ severity }) => flags.explain || severity !== 'info');
+  const problems = diagnostics.filter(({ severity }) => flags.explain || severity !== 'info');
   const shown = flags.explain ? problems : problems.slice(0, SHOWN_PROBLEMS);
   const errorPaint = paintFor(process.stderr);
   for (const problem of shown) note(diagnosticLine(problem, errorPaint));
