@@ -107,6 +107,7 @@ export async function violations(options: {
   wrong.push(...(await leaseViolations(store)));
   wrong.push(...accountViolations(accountsOf(logs), expected));
   wrong.push(...childViolations(logs));
+  wrong.push(...messageViolations(logs));
   wrong.push(...askViolations(lives));
   wrong.push(...writeViolations(lives, logs, written));
   const nudges = ofType(root, 'required.nudged').length;
@@ -160,6 +161,23 @@ function deliveries(parent: readonly StoredEvent[], child: string, call: string)
     }
     return isBackground && event.type === 'user.message' && event.child === child && ending.test(event.content);
   }).length;
+}
+
+/** A message that a call has sent came once, and was read once. */
+function messageViolations(logs: Logs): string[] {
+  const wrong: string[] = [];
+  const all = [...logs.values()].flat();
+  for (const [session, events] of logs) {
+    const calls = ofType(events, 'tool.result').filter(({ name }) => name === 'send_to_subagent');
+    if (calls.length === 0 && session.startsWith('s_')) wrong.push('no message was sent');
+    for (const { call, isError } of calls) {
+      const isIts = ({ from }: { from?: { call: string } | undefined }) => from?.call === call;
+      const came = ofType(all, 'message.received').filter(isIts).length;
+      const read = ofType(all, 'user.message').filter(isIts).length;
+      if (isError || came !== 1 || read !== 1) wrong.push(`the message of ${call} came ${came} times, read ${read}`);
+    }
+  }
+  return wrong;
 }
 
 /** A finished call is never made again; one that was cut, once a life and session. */

@@ -1,5 +1,6 @@
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Message } from '../../src/core/messages.ts';
 import type { Price } from '../../src/core/usage.ts';
@@ -13,12 +14,12 @@ import type { Machine } from './machine.ts';
 /**
  * A tree of sessions with a bit of everything: children three levels deep, side by side, one after the
  * other, one an item and beside the turn, reads, writes that show when they happen twice, an inline and
- * a required skill, a continued child, one that is given the answers of others and one whose context is
- * compacted. What each model call answers depends on its request alone.
+ * a required skill, a continued child, one that is given the answers of others, one that is sent a message
+ * while it runs and one whose context is compacted. What each model call answers depends on its request alone.
  */
 
 export const TASK = 'Add it all up.';
-export const ANSWER = 'total 79';
+export const ANSWER = 'total 82';
 /** What the writes leave behind, each line once. */
 export const LINES = ['deep d', 'deep e', 'lead', 'root one', 'root two', 'slow'];
 
@@ -87,13 +88,24 @@ export async function openLife(place: Place, machine: Machine, concurrency = 6):
     effects: 'read',
     execute: async ({ page: at }) => `${'word '.repeat(800)}\npage ${at} sum ${(at * (at + 1)) / 2}`,
   });
+  const message = defineTool({
+    name: 'message',
+    description: 'Waits until somebody has sent a message.',
+    input: z.object({}),
+    effects: 'read',
+    execute: async (_, { session, signal }) => {
+      const isThere = async () => (await machine.store.read(session)).some(({ type }) => type === 'message.received');
+      while (!(await isThere())) await delay(2, undefined, { signal });
+      return 'there is one';
+    },
+  });
   return openRuntime({
     cwd,
     home,
     env: {},
     models: pricedModels(machine.model(scriptedModel(script, { record: false }))),
     store: machine.store,
-    tools: [machine.tool(number), machine.tool(note), machine.tool(page)],
+    tools: [machine.tool(number), machine.tool(note), machine.tool(page), message],
     yes: true,
     overrides: [`agent.max_concurrent=${concurrency}`, 'agent.subagent_models.pages=small'],
     onProblem: (text) => {
@@ -156,9 +168,16 @@ const besides = ({ messages }: ModelRequest): { content: string }[] =>
     message.role !== 'assistant' && /^Skill: slow [\s\S]*^answer \d+$/m.test(message.content) ? [message] : [],
   );
 
+/** What it was told to add, each time that it was told so. */
+const sent = ({ messages }: ModelRequest): number =>
+  messages.reduce(
+    (total, { role, content }) => total + Number((role === 'user' && /\badd (\d+)$/.exec(content)?.[1]) || 0),
+    0,
+  );
+
 const PARTS: Record<string, (turn: { task: string; results: ToolMessage[] }, request: ModelRequest) => Said> = {
   root({ results }, request) {
-    const [number, , reader, lead, , again, , merged, items, , , pages] = results;
+    const [number, , reader, lead, , again, slow, merged, items, , , , pages] = results;
     switch (results.length) {
       case 0:
         return {
@@ -171,22 +190,21 @@ const PARTS: Record<string, (turn: { task: string; results: ToolMessage[] }, req
         };
       case 4:
         return {
-          calls: [
-            run('tips', 'none'),
-            run('reader', 'c', { continue_from: reference(reader) }),
-            run('slow', 'f', { background: true }),
-          ],
+          calls: [run('tips', 'none'), run('reader', 'c', { continue_from: reference(reader) })],
         };
+      case 6:
+        return { calls: [run('slow', 'f', { background: true })] };
       case 7:
         return {
           calls: [
             run('merge', 'Add.', { inputs_from: [reference(reader), reference(lead)] }),
             call('run_skill', { name: 'leaf', items: ['g', 'h'] }),
+            call('send_to_subagent', { ref: reference(slow), message: 'add 3' }),
           ],
         };
-      case 9:
+      case 10:
         return { calls: [call('note', { line: 'root two' }), call('wait_subagents', {})] };
-      case 11:
+      case 12:
         return { calls: [run('pages', 'All of them.')] };
     }
     const last = request.messages.at(-1);
@@ -205,10 +223,11 @@ const PARTS: Record<string, (turn: { task: string; results: ToolMessage[] }, req
     if (results.length === 1) return { calls: [call('note', { line: `deep ${task}` })] };
     return { text: `answer ${sum(results.slice(0, 1)) + 1}` };
   },
-  slow({ task, results }) {
+  slow({ task, results }, request) {
     if (results.length === 0) return { calls: [call('number', { of: task }), run('leaf', task)] };
     if (results.length === 2) return { calls: [call('note', { line: 'slow' })] };
-    return { text: `answer ${sum(results.slice(0, 2))}` };
+    if (results.length === 3) return { calls: [call('message', {})] };
+    return { text: `answer ${sum(results.slice(0, 2)) + sent(request)}` };
   },
   leaf: ({ task, results: [result] }) =>
     result ? { text: `answer ${numberIn(result)}` } : { calls: [call('number', { of: task })] },
