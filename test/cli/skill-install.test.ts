@@ -237,7 +237,7 @@ test('skill remove takes several names: one plan, all of them or none', { timeou
   place.skill('mine', 'description: Mine.');
   const before = installed();
   const refused = await place.run(['skill', 'remove', 'a', 'mine', 'zzz', '--yes']);
-  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('no skill "zzz"') });
+  expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('no skill "zzz"') });
   expect(installed()).toEqual(before);
   const removed = await place.run(['skill', 'remove', 'a', 'mine', 'a', 'b', '--yes']);
   expect(removed).toMatchObject({ code: 0, stdout: 'removed a, mine, b\n' });

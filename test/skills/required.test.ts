@@ -76,7 +76,7 @@ describe('required skills', () => {
     const file = folder.write('project/.claude/required_skills.txt', 'a\nh\nnosuch\nA\nnosuch\n');
     const { required, unresolved } = await readRequired(optionsIn(folder, { own: ['nosuch', 'a'] }), library);
     expect(required.map(({ name }) => name)).toEqual(['a', 'h']);
-    expect(unresolved).toEqual([{ name: 'nosuch', from: `${file}:3` }]);
+    expect(unresolved).toEqual([{ name: 'nosuch', from: `${file}:3`, at: { path: file, line: 3 } }]);
   });
 
   it('of a child are its own', async () => {
