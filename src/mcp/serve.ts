@@ -52,6 +52,8 @@ export async function serveMcp(options: McpOptions): Promise<void> {
   const connection = new Connection(options);
   const gone = new Promise<void>((resolve) => {
     for (const event of ['end', 'close', 'error']) input.once(event, () => resolve());
+    // A message that no buffer holds ends the transport, too.
+    connection.onClose(resolve);
     if (signal.aborted) resolve();
     signal.addEventListener('abort', () => resolve(), { once: true });
   });
@@ -84,6 +86,10 @@ class Connection {
     this.#server.setRequestHandler(CallToolRequestSchema, ({ params }, extra) => this.#tracked(params, extra));
   }
 
+  onClose(listener: () => void): void {
+    this.#server.onclose = listener;
+  }
+
   start(): Promise<void> {
     const { input, output } = this.#options;
     return this.#server.connect(new StdioServerTransport(input, output));
@@ -105,7 +111,12 @@ class Connection {
   #open(): Promise<{ runtime: Runtime; calls: OutsideCalls }> {
     this.#opened ??= this.#options
       .open(clientApproval(this.#server))
-      .then((runtime) => ({ runtime, calls: runtime.outsideCalls() }));
+      .then((runtime) => ({ runtime, calls: runtime.outsideCalls() }))
+      .catch((error: unknown) => {
+        // What was in the way may be gone at the next call.
+        this.#opened = undefined;
+        throw error;
+      });
     return this.#opened;
   }
 

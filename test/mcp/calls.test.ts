@@ -1,8 +1,11 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { built, Workplace } from '../cli/workplace.ts';
 import { type Connected, type ConnectOptions, connect, fileIn, logOf, SCRIPT } from './client.ts';
+
+// Each starts several processes, beside those of other files.
+vi.setConfig({ testTimeout: 120_000 });
 
 let place: Workplace;
 const open: Connected[] = [];
@@ -237,7 +240,7 @@ describe('what cannot be done is a result that a model can act on', () => {
     ['an unknown result', 'read_result', { reference: 'call_nothing' }, /call_nothing/],
   ];
 
-  test('and starts no session', { timeout: 30_000 }, async () => {
+  test('and starts no session', async () => {
     const { call } = await server();
     for (const [what, name, input, says] of wrong) {
       expect(await call(name, input), what).toMatchObject({ isError: true, text: expect.stringMatching(says) });

@@ -84,7 +84,7 @@ export async function connect(
   const call: Connected['call'] = async (name, input = {}, options = {}) => {
     const result = (await client.callTool({ name, arguments: input }, undefined, {
       ...options,
-      timeout: 30_000,
+      timeout: 100_000,
     })) as CallToolResult;
     const texts = result.content.map((block) => (block.type === 'text' ? block.text : ''));
     return {

@@ -1,8 +1,13 @@
 import { existsSync } from 'node:fs';
+import { PassThrough } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { serveMcp } from '../../src/mcp/serve.ts';
 import { built, Workplace } from '../cli/workplace.ts';
 import { type Connected, type ConnectOptions, connect, fileIn, logOf, SCRIPT } from './client.ts';
+
+// Each starts several processes, beside those of other files.
+vi.setConfig({ testTimeout: 120_000 });
 
 let place: Workplace;
 const open: Connected[] = [];
@@ -208,14 +213,31 @@ describe('a client that is odd', () => {
     expect(code).toBe(0);
   });
 
+  test('sends a message that nothing holds: the server ends', async () => {
+    const input = new PassThrough();
+    const problems: string[] = [];
+    const served = serveMcp({
+      version: '1',
+      cwd: place.project,
+      open: () => Promise.reject(new Error('nobody calls anything')),
+      input,
+      output: new PassThrough(),
+      signal: new AbortController().signal,
+      onProblem: (text) => void problems.push(text),
+    });
+    input.write('x'.repeat(11 * 1024 * 1024));
+    await served;
+    expect(problems.join()).toMatch(/MCP: .*exceeded/);
+  });
+
   test('never reads: the server still ends with its stdin', async () => {
     const raw = place.start(['mcp']);
     raw.process.stdout?.pause();
     raw.process.stdin?.write(hello);
-    for (let id = 1; id <= 200; id++) raw.process.stdin?.write(request(id, 'tools/list'));
-    await delay(1_000);
+    for (let id = 1; id <= 40; id++) raw.process.stdin?.write(request(id, 'tools/list'));
+    await delay(500);
     raw.process.stdin?.end();
-    expect(await gone(raw.process.pid ?? -1, 15_000)).toBe(true);
+    expect(await gone(raw.process.pid ?? -1, 30_000)).toBe(true);
   });
 });
 
