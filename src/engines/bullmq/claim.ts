@@ -74,11 +74,10 @@ export class QueueClaim implements Claim, CancelListener {
   }
 
   async drained(): Promise<void> {
-    while (!this.#closing) {
-      const isDone = await this.#isDrained().catch((error: unknown) => this.#parts.connection.fault(error));
-      if (isDone) return;
-      await delay(DRAIN_POLL);
-    }
+    const { signal } = this.#leaving;
+    if (signal.aborted) return;
+    const left = new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+    await Promise.race([left, this.#watch(signal)]);
   }
 
   close(grace?: number): Promise<void> {
@@ -186,6 +185,14 @@ export class QueueClaim implements Claim, CancelListener {
       if (isFirst || !keeps) await Promise.all(queues.map((queue) => queue.configure(maxRunning)));
     };
     configure().catch((error: unknown) => connection.fault(error));
+  }
+
+  async #watch(stop: AbortSignal): Promise<void> {
+    while (!stop.aborted) {
+      const isDone = await this.#isDrained().catch((error: unknown) => this.#parts.connection.fault(error));
+      if (isDone) return;
+      await delay(DRAIN_POLL);
+    }
   }
 
   async #isDrained(): Promise<boolean> {

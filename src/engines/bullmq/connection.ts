@@ -31,6 +31,8 @@ export class Connection {
   #identity: string | undefined;
   #hasForgotten = false;
   #isClosed = false;
+  readonly #pending = new Set<() => void>();
+  readonly #warned = new Set<string>();
 
   private constructor(parts: { drivers: Drivers; url: string; prefix: string; problems: Problems }) {
     this.drivers = parts.drivers;
@@ -59,12 +61,15 @@ export class Connection {
   /** Sends commands. @throws ReasonixError `engine` when they fail for good, or when the engine closes. */
   async command<T>(send: () => Promise<T>): Promise<T> {
     if (this.#isClosed) throw engineClosed();
-    try {
-      return await send();
-    } catch (error) {
-      if (this.#isClosed) throw engineClosed();
-      throw new ReasonixError('engine', `Redis at ${this.#address} refused: ${messageOf(error)}`, { cause: error });
-    }
+    // The driver forgets to answer some of the commands that wait for a server when the connection is closed.
+    return new Promise<T>((resolve, reject) => {
+      const abort = () => reject(engineClosed());
+      this.#pending.add(abort);
+      const settled = () => void this.#pending.delete(abort);
+      send()
+        .then(resolve, (error: unknown) => reject(this.#isClosed ? engineClosed() : this.#refusal(error)))
+        .finally(settled);
+    });
   }
 
   /** Told by every part that hears of an error of Redis. */
@@ -117,6 +122,12 @@ export class Connection {
   close(): void {
     this.#isClosed = true;
     this.redis.disconnect();
+    for (const abort of [...this.#pending]) abort();
+  }
+
+  #refusal(error: unknown): ReasonixError {
+    if (ReasonixError.isInstance(error)) return error;
+    return new ReasonixError('engine', `Redis at ${this.#address} refused: ${messageOf(error)}`, { cause: error });
   }
 
   #judge(facts: string): void {
@@ -132,8 +143,6 @@ export class Connection {
       this.#warn(`Redis at ${this.#address} is ${major}.${minor}: the queue needs 6.2 or newer`);
     }
   }
-
-  readonly #warned = new Set<string>();
 
   #warn(text: string): void {
     if (this.#warned.has(text)) return;
