@@ -103,6 +103,7 @@ async function wire(options: RuntimeOptions, loaded: LoadedConfig, parts: Parts)
     chain: [],
     resolveModel: (provider, model) => models.resolve(`${provider}/${model}`),
     observe: (observation: Observation) => observers.emit(observation),
+    place: ({ cwd, tag }) => (engine && tag === undefined ? (config.engine.workspace ?? cwd) : cwd),
     scratch: ({ kind, session }) => (kind === 'child' ? scratchFolder(reasonixHome, session) : undefined),
   };
   const admission = new Admission(inProcessSlots(options.maxConcurrent ?? config.agent.max_concurrent));
@@ -207,7 +208,8 @@ async function wire(options: RuntimeOptions, loaded: LoadedConfig, parts: Parts)
     tools,
     isolation,
     library,
-    pack: options.packSkills ? (cwd) => libraries.pack(cwd) : undefined,
+    // A session that others run brings its skills: they may have none of them, or others.
+    pack: (options.packSkills ?? engine !== undefined) ? (cwd) => libraries.pack(cwd) : undefined,
     required,
     recordUse: (skill, session) => recordUse(folders.reasonixHome, skill, session),
     catalog: async (info) => catalogFor(info, await library(info), listing, lazy),

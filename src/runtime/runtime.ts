@@ -178,7 +178,7 @@ export class Runtime {
     const { host, store, models, tools, isolation, engine } = this.#wiring;
     const thread = Thread.fold(id, await store.read(id));
     await isolation.ready(startOf(thread));
-    const session = await Session.open(host, thread, tools(startOf(thread).cwd, startOf(thread).library));
+    const session = await Session.open(host, thread, (info) => tools(info.cwd, info.library));
     if (model) session.useModel(await models.resolve(model));
     // One that others run is watched, not taken from them.
     if (!engine) await session.claim();
@@ -190,10 +190,12 @@ export class Runtime {
     if (options.fork) return this.#fork(Thread.fold(options.fork, await store.read(options.fork)), options);
     const resolved = await models.resolve(options.model ?? this.#wiring.model);
     const id = newSessionId();
-    const cwd = resolve(options.cwd ?? this.#wiring.cwd);
+    const { tag, workspace } = config.engine;
+    const here = resolve(options.cwd ?? this.#wiring.cwd);
+    const cwd = this.#wiring.engine && tag === undefined ? (workspace ?? here) : here;
     const system = options.system ?? this.#wiring.systemPrompt ?? prompt('system', { cwd, platform: platform() });
     const effort = config.agent.effort;
-    const info = await this.#withSkills({ ...rootInfo(id, cwd), required: options.required ?? [] });
+    const info = await this.#withSkills({ ...rootInfo(id, cwd), tag, required: options.required ?? [] }, here);
     const plan: SessionPlan = {
       info,
       system,
@@ -217,7 +219,7 @@ export class Runtime {
     const id = newSessionId();
     const forkedFrom = { session: from, seq: lastSeq };
     const { cwd, required = [], library: own } = kept;
-    const { library, required: now } = await this.#withSkills({ ...rootInfo(id, cwd), required, library: own });
+    const { library, required: now } = await this.#withSkills({ ...rootInfo(id, cwd), required, library: own }, cwd);
     const root = { session: id, root: id, kind: 'root' as const, depth: 0, forkedFrom };
     const copy = { ...kept, ...root, library, required: now.length > 0 ? [...now] : undefined };
     const history = forkHistory(from, await store.read(from));
@@ -227,12 +229,12 @@ export class Runtime {
   }
 
   /** With the skills of its folder as they are now, where new sessions bring their skills, and which of them it requires. */
-  async #withSkills(info: SessionInfo): Promise<SessionInfo> {
+  async #withSkills(info: SessionInfo, folder: string): Promise<SessionInfo> {
     const { pack, config, required } = this.#wiring;
     if (!pack || info.library !== undefined) return info;
-    const library = await pack(info.cwd);
+    const library = await pack(folder);
     if (!config.skills.required.enabled) return { ...info, library };
-    const { names, unresolved } = await required(info);
+    const { names, unresolved } = await required({ ...info, cwd: folder });
     return { ...info, library, required: [...names, ...unresolved.map(({ name }) => name)] };
   }
 }

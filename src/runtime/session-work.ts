@@ -11,10 +11,12 @@ import type { Wiring } from './runtime.ts';
 /**
  * Runs what is open in a session until it ends or waits for others. Its log says what there is to do; a
  * session that has nothing open is only asked whose call it answered, since that wake-up may have been lost.
+ * @throws ReasonixError `session_busy`, `stale_writer` when somebody else has it, `session_newer` when this version
+ * cannot read all of it.
  */
 export async function runOpenTurn(wiring: Wiring, engine: Engine, job: Job, control: RunControl): Promise<Outcome> {
   const { store } = wiring;
-  const thread = Thread.fold(job.session, await store.read(job.session));
+  const thread = Thread.fold(job.session, await store.read(job.session, 0, { whole: true }));
   if (!thread.turn) {
     await wakeCallers(engine, thread);
     return 'ended';
@@ -47,7 +49,7 @@ interface Work {
 async function run(wiring: Wiring, engine: Engine, { job, thread, budget, signal, leaving }: Work): Promise<Outcome> {
   const { live, host, isolation, tools } = wiring;
   try {
-    const session = await Session.open(host, thread, tools(thread.started?.cwd ?? '', thread.started?.library));
+    const session = await Session.open(host, thread, (info) => tools(info.cwd, info.library));
     live.set(session.id, { session, budget });
     try {
       await isolation.ready(session.info);
@@ -63,9 +65,6 @@ async function run(wiring: Wiring, engine: Engine, { job, thread, budget, signal
       if (leaving.aborted) await engine.wake(job);
       return 'parked';
     }
-    // Somebody else has it, or had it when it died: its lease runs out before long.
-    if (ReasonixError.isInstance(error, 'session_busy') || ReasonixError.isInstance(error, 'stale_writer'))
-      return 'busy';
     throw error;
   }
 }

@@ -1,5 +1,5 @@
-import { messageOf } from '../core/errors.ts';
-import type { Claim, ClaimOptions, Engine, Job } from '../engines/engine.ts';
+import { describeError, type ErrorCode, messageOf, ReasonixError } from '../core/errors.ts';
+import type { Claim, ClaimOptions, Engine, Job, JobCounts, Outcome, Run } from '../engines/engine.ts';
 import { Thread } from '../session/thread.ts';
 import type { SessionSummary } from '../store/contract.ts';
 import type { Wiring } from './runtime.ts';
@@ -10,6 +10,28 @@ export interface WorkOptions extends Omit<ClaimOptions, 'concurrency'> {
   concurrency?: number | undefined;
   /** How often sessions are looked for that nobody runs, in milliseconds. Default 15,000. */
   reconcileEvery?: number | undefined;
+  /** Told about every run of a session here. */
+  watch?: WorkWatch | undefined;
+}
+
+/** What somebody who watches a worker hears; it must not throw. */
+export interface WorkWatch {
+  /** Whatever follows of this run is told to the returned function, once. */
+  began(job: Job): (end: RunEnd) => void;
+}
+
+/** How a run of a session ended; `error` is why it failed, or why a `busy` session was left. */
+export interface RunEnd {
+  outcome: Outcome | 'failed';
+  error?: unknown;
+}
+
+/** Sessions are being taken and run; `check` and `counts` ask the services that this needs. */
+export interface Work extends Claim {
+  /** Resolves when the service answers. While it is away this may wait for it, or throw. */
+  check(service: 'store' | 'engine'): Promise<void>;
+  /** Runs of all workers, where the engine counts them. */
+  counts(): Promise<JobCounts | undefined>;
 }
 
 const RECONCILE_EVERY = 15_000;
@@ -18,21 +40,23 @@ const RECONCILE_EVERY = 15_000;
  * Takes sessions from an engine and runs them. Sessions that are open in the store while the engine knows
  * nothing of them, as after it lost its memory, are brought back to it.
  */
-export async function startWorker(wiring: Wiring, engine: Engine, options: WorkOptions = {}): Promise<Claim> {
+export async function startWorker(wiring: Wiring, engine: Engine, options: WorkOptions = {}): Promise<Work> {
   const { engine: config } = wiring.config;
   const { concurrency = config.concurrency, tags = config.tags, reconcileEvery = RECONCILE_EVERY } = options;
   const onProblem = options.onProblem ?? wiring.onProblem;
-  const claim = await engine.claim((job, control) => runOpenTurn(wiring, engine, job, control), {
-    concurrency,
-    tags,
-    onProblem,
-  });
+  const run = watched((job, control) => runOpenTurn(wiring, engine, job, control), onProblem, options.watch);
+  const claim = await engine.claim(run, { concurrency, tags, onProblem });
   const lost = new LostSessions(wiring, engine);
-  let looking: Promise<void> = Promise.resolve();
+  let isClosed = false;
+  let looking: Promise<void> | undefined;
   const look = () => {
-    looking = looking
-      .then(() => lost.bringBack())
-      .catch((error: unknown) => onProblem(`open sessions could not be looked for: ${messageOf(error)}`));
+    // One that waits for a service that is away is enough.
+    looking ??= lost
+      .bringBack()
+      .catch((error: unknown) => {
+        if (!isClosed) onProblem(`open sessions could not be looked for: ${messageOf(error)}`);
+      })
+      .finally(() => (looking = undefined));
   };
   look();
   const timer = setInterval(look, reconcileEvery);
@@ -45,12 +69,56 @@ export async function startWorker(wiring: Wiring, engine: Engine, options: WorkO
       await claim.drained();
     },
     async close(grace) {
+      isClosed = true;
       clearInterval(timer);
       await claim.close(grace);
-      await looking;
+    },
+    async check(service) {
+      if (service === 'store') await wiring.store.list({}, { limit: 1 });
+      else await engine.counts?.();
+    },
+    async counts() {
+      return engine.counts?.();
     },
   };
 }
+
+/** How often it is told that a session is left to a newer version, in milliseconds. */
+const TOLD_AGAIN = 10 * 60_000;
+
+/** Runs that tell how they end, and leave sessions alone that somebody else has, or that only others can read. */
+function watched(run: Run, onProblem: (text: string) => void, watch: WorkWatch | undefined): Run {
+  const told = new Map<string, number>();
+  return async (job, control) => {
+    const ended = watch?.began(job);
+    try {
+      const outcome = await run(job, control);
+      ended?.({ outcome });
+      return outcome;
+    } catch (error) {
+      if (!isForOthers(error)) {
+        ended?.({ outcome: 'failed', error });
+        throw error;
+      }
+      if (error.code === 'session_newer') {
+        const now = performance.now();
+        for (const [session, at] of told) if (now - at > TOLD_AGAIN) told.delete(session);
+        if (!told.has(job.session)) {
+          told.set(job.session, now);
+          onProblem(describeError(error));
+        }
+      }
+      ended?.({ outcome: 'busy', error });
+      return 'busy';
+    }
+  };
+}
+
+/** Somebody else has the session, or had it when it died and its lease runs out before long; or it needs another version. */
+const FOR_OTHERS: readonly ErrorCode[] = ['session_busy', 'stale_writer', 'session_newer'];
+
+const isForOthers = (error: unknown): error is ReasonixError =>
+  ReasonixError.isInstance(error) && FOR_OTHERS.includes(error.code);
 
 /** Sessions with an unfinished turn that nobody runs and no engine knows. */
 class LostSessions {

@@ -21,6 +21,8 @@ export interface SessionHost {
   observe(observation: Observation): void;
   /** The scratch folder of a session, absolute; absent for sessions that have none. */
   scratch?(info: SessionInfo): string | undefined;
+  /** The folder in which a session works on this machine. Default the one that it was started in. */
+  place?(started: Pick<EventOf<'session.started'>, 'cwd' | 'tag'>): string;
   /** Absent where sessions have no children beside their turns. */
   readonly background?: BackgroundHost | undefined;
 }

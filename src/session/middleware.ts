@@ -15,6 +15,8 @@ export interface SessionInfo {
   readonly cwd: string;
   /** Hash of the packed skills that it keeps, on every machine. Absent: those of its working folder, as they are. */
   readonly library?: string | undefined;
+  /** Only workers with this tag run it. */
+  readonly tag?: string | undefined;
   /** The skill whose body is a child's system prompt. */
   readonly skill?: { name: string; hash: string; path: string } | undefined;
   /** Required skills of this session alone. */

@@ -64,6 +64,7 @@ export class Session {
       parent,
       skill: info.skill,
       library: info.library,
+      tag: info.tag,
       forkedFrom,
       system: setup.sections.join('\n\n'),
       tools: tools.map(({ name, description, parameters }) => ({ name, description, parameters })),
@@ -87,7 +88,7 @@ export class Session {
     tools: readonly Tool[],
   ): Promise<Session> {
     const thread = new Thread(started.session);
-    const info = infoOf(started);
+    const info = infoOf(started, host);
     const setup = await prepare(host.chain, { info, system: '', tools }, thread, false);
     const session = new Session(host, info, thread, setup.tools);
     await session.#start([started, ...history]);
@@ -95,9 +96,13 @@ export class Session {
   }
 
   /** Opens a session whose log was read into `thread`, with the tools that exist now. */
-  static async open(host: SessionHost, thread: Thread, tools: readonly Tool[]): Promise<Session> {
-    const info = infoOf(startOf(thread));
-    const setup = await prepare(host.chain, { info, system: '', tools }, thread, false);
+  static async open(
+    host: SessionHost,
+    thread: Thread,
+    toolsOf: (info: SessionInfo) => readonly Tool[],
+  ): Promise<Session> {
+    const info = infoOf(startOf(thread), host);
+    const setup = await prepare(host.chain, { info, system: '', tools: toolsOf(info) }, thread, false);
     return new Session(host, info, thread, setup.tools);
   }
 
@@ -159,12 +164,20 @@ export class Session {
       this.fatal ??= error;
       this.#lost.abort(error);
     });
-    if (this.thread.lastSeq > 0) await this.catchUp();
+    if (this.thread.lastSeq === 0) return;
+    try {
+      await this.catchUp();
+    } catch (error) {
+      // Renewed for as long as this process lives, it would keep everybody else out.
+      await this.release().catch(() => {});
+      throw error;
+    }
   }
 
   /** Takes in what others have appended since the log was read, without taking the lease. */
   async catchUp(): Promise<void> {
-    for (const event of await this.host.store.read(this.id, this.thread.lastSeq)) this.thread.apply(event);
+    const events = await this.host.store.read(this.id, this.thread.lastSeq, { whole: true });
+    for (const event of events) this.thread.apply(event);
   }
 
   /** Takes the lease of a session that does not exist yet, and keeps it only when its log could be begun. */
@@ -302,14 +315,15 @@ export function startOf({ session, started }: Pick<Thread, 'session' | 'started'
   });
 }
 
-function infoOf(started: EventOf<'session.started'>): SessionInfo {
+function infoOf(started: EventOf<'session.started'>, { place }: Pick<SessionHost, 'place'>): SessionInfo {
   return {
     session: started.session,
     kind: started.kind,
     root: started.root,
     depth: started.depth,
-    cwd: started.cwd,
+    cwd: place?.(started) ?? started.cwd,
     library: started.library,
+    tag: started.tag,
     skill: started.skill,
     required: started.required ?? [],
     inherit: [],

@@ -102,7 +102,7 @@ export class ChildSessions {
   async open(thread: Thread): Promise<Session> {
     const { started } = thread;
     if (started) await this.#options.isolation.ready(started);
-    return Session.open(this.#options.host, thread, this.#options.tools(started?.cwd ?? '', started?.library));
+    return Session.open(this.#options.host, thread, ({ cwd, library }) => this.#options.tools(cwd, library));
   }
 
   async #start(request: ChildRequest): Promise<ChildStart> {

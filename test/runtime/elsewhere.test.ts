@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Engine } from '../../src/engines/engine.ts';
@@ -208,5 +209,46 @@ describe('a turn that others run', () => {
     onTestFinished(() => next.close(0));
     expect(await run.result).toMatchObject({ status: 'completed', answer: 'done', steps: 4 });
     expect(steps).toBe(4);
+  });
+
+  it('brings its skills along, as they were when the session began', async () => {
+    const shop = workshop();
+    const file = shop.skill('dig', { runAs: 'subagent' }, 'You dig.');
+    const other = workshop();
+    let release = () => {};
+    const edited = new Promise<void>((resolve) => (release = resolve));
+    const script: ScriptedFunction = async (request) => {
+      if (request.skill === 'dig') return request.system.split('\n')[0] ?? '';
+      await edited;
+      return results(request).length === 0
+        ? { calls: [call('run_skill', { name: 'dig', arguments: 'a' })] }
+        : (results(request)[0]?.content.split('\n').at(-1) ?? '');
+    };
+    const { submitter } = await twoMachines(shop, script, { worker: { cwd: other.cwd, home: other.home } });
+    const run = (await submitter.session()).send('go');
+    writeFileSync(file, '---\nname: dig\ndescription: x\nrunAs: subagent\n---\nYou do nothing.');
+    release();
+    expect((await run.result).answer).toBe('You dig.');
+  });
+
+  it('works in the workspace of the worker, or with a tag in its own folder on the machine that has it', async () => {
+    const shop = workshop();
+    const other = workshop();
+    shop.write('where.txt', 'at the submitter');
+    other.write('where.txt', 'in the workspace');
+    const script: ScriptedFunction = (request) =>
+      results(request).length === 0
+        ? { calls: [call('read_file', { path: 'where.txt' })] }
+        : (/at the submitter|in the workspace/.exec(results(request)[0]?.content ?? '')?.[0] ?? 'nowhere');
+    const workspace = [`engine.workspace=${other.cwd}`];
+    const { submitter, store, engine } = await twoMachines(shop, script, { worker: { overrides: workspace } });
+    expect((await (await submitter.session()).send('go').result).answer).toBe('in the workspace');
+    const tagged = await shop.open(script, { store, engine, overrides: ['engine.tag=here', ...workspace] });
+    const run = (await tagged.runtime.session()).send('go');
+    await delay(300);
+    expect((await store.list({ open: true })).sessions).toHaveLength(1);
+    const claim = await tagged.runtime.work({ tags: ['here'] });
+    onTestFinished(() => claim.close(0));
+    expect((await run.result).answer).toBe('at the submitter');
   });
 });

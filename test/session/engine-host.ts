@@ -58,7 +58,7 @@ export async function newSession({ host, tools }: EngineBench): Promise<Session>
 
 /** The session as another process would find it. */
 export async function reopened({ host, store, tools }: EngineBench, id: string): Promise<Session> {
-  return Session.open(host, Thread.fold(id, await store.read(id)), tools);
+  return Session.open(host, Thread.fold(id, await store.read(id)), () => tools);
 }
 
 export const turn = (session: Session, content: string, options: { limits?: Limits; signal?: AbortSignal } = {}) =>
