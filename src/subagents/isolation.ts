@@ -176,7 +176,7 @@ export class Isolation {
         await mergeInto(top, { base, tree: found.tree ?? (await treeWith(top, base, found.bytes)) });
       }
       const how = options.discard ? 'discarded' : 'applied';
-      await this.#close(state, how, append);
+      await this.#close(reference, state, how, append);
       return { ...summary(), how, isNew: true };
     });
   }
@@ -226,7 +226,7 @@ export class Isolation {
     const { folder, base } = state.started;
     if (!(await isIntact(folder, base))) return { bytes: await this.#bytesOf(reference, state), tree: undefined };
     const diff = await diffOf(folder, base);
-    if (diff.files === 0) await this.#close(state, 'unchanged', append);
+    if (diff.files === 0) await this.#close(reference, state, 'unchanged', append);
     else {
       const isKnown = state.isSettled && state.diff?.hash === diff.hash;
       state.diff = isKnown ? state.diff : await keepDiff(diff, this.#diffFile(reference));
@@ -235,13 +235,12 @@ export class Isolation {
     return diff;
   }
 
-  async #close(state: WorktreeState, how: Applied['how'], append: Append): Promise<void> {
+  async #close(reference: string, state: WorktreeState, how: Applied['how'], append: Append): Promise<void> {
     const closed: EventOf<'worktree.closed'> = { type: 'worktree.closed', how };
     const [stored] = await append([closed]);
-    const { folder, common, cwd } = state.started;
     state.closed = { ...closed, at: stored?.at ?? '' };
-    await removeWorktrees(dirname(folder), common);
-    this.#options.closed(cwd);
+    await removeWorktrees(worktreeFolder(this.#options.reasonixHome, reference), state.started.common);
+    this.#options.closed(state.started.cwd);
   }
 
   async #drop(folder: string, repository?: string): Promise<void> {

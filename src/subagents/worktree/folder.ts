@@ -72,8 +72,9 @@ export async function removeWorktree(folder: string, repository: string | undefi
   if (common !== undefined) await forgetWorktree(folder, common);
 }
 
-/** Removes all worktrees in a folder, and that folder. */
+/** Removes all worktrees in a folder, and that folder; it may be one itself. */
 export async function removeWorktrees(root: string, repository?: string): Promise<void> {
+  if (existsSync(join(root, '.git'))) return removeWorktree(root, repository);
   for (const folder of await worktreesIn(root)) await removeWorktree(folder, repository);
   await rm(root, { recursive: true, force: true });
 }
