@@ -71,7 +71,15 @@ export {
 export { Thread } from './session/thread.ts';
 export { openLibrary } from './skills/library.ts';
 export type { Diagnostic, LibraryOptions, Skill, SkillLibrary, SkillLookup } from './skills/types.ts';
-export type { FollowableStore, Lease, ListFilter, Page, SessionStore, SessionSummary } from './store/contract.ts';
+export type {
+  BlobStore,
+  FollowableStore,
+  Lease,
+  ListFilter,
+  Page,
+  SessionStore,
+  SessionSummary,
+} from './store/contract.ts';
 export { memoryStore } from './store/memory.ts';
 export type { PostgresStoreOptions } from './store/postgres.ts';
 export { defineTool, type Tool, type ToolContext, type ToolEffects, type ToolOutcome } from './tools/define-tool.ts';
