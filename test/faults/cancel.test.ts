@@ -13,8 +13,11 @@ import { call, workshop } from '../runtime/workshop.ts';
 /** From the signal until nothing is left, in milliseconds. */
 const MOST = 1_000;
 
-/** Runs of the real program that are cancelled; `npm run faults` does 100. */
-const CANCELS = Number(process.env.FAULTS_CANCELS ?? 6);
+/** Runs of the real program that are cancelled; each takes a second of CPU to begin. `npm run faults` does 100. */
+const CANCELS = Number(process.env.FAULTS_CANCELS ?? 30);
+
+/** Runs that begin side by side, which is what takes time; they are cancelled one after the other. */
+const AT_ONCE = 10;
 
 /** The time from an abort to the end of the turn, with children three deep that wait for a model and a tool. */
 async function cancelOnce(open: Awaited<ReturnType<typeof opened>>): Promise<number> {
@@ -86,30 +89,31 @@ const toolCall = (name: string, input: unknown) => ({
 describe.skipIf(process.platform !== 'linux')('Ctrl-C', () => {
   let place: Workplace;
   let server: Server;
-  let open: Set<unknown>;
+  /** Requests without an answer, a run. */
+  let open: Map<number, Set<unknown>>;
+  const openOf = (run: number) => open.get(run) ?? new Set();
 
   beforeAll(built);
   beforeEach(async () => {
-    open = new Set();
+    open = new Map();
     server = createServer(async (request, response) => {
       let body = '';
       for await (const chunk of request) body += chunk;
       const { messages } = JSON.parse(body) as { messages: { role: string; content: string }[] };
-      const task = messages.find(({ role }) => role === 'user')?.content ?? '';
+      const [task = '', run = ''] = (messages.find(({ role }) => role === 'user')?.content ?? '').split(' ');
+      const helper = (name: string) => toolCall('run_skill', { name: 'helper', arguments: `${name} ${run}` });
       // A child that runs a command, and one whose child waits for an answer that does not come.
       const calls: Record<string, object[]> = {
-        go: [
-          toolCall('run_skill', { name: 'helper', arguments: 'command' }),
-          { ...toolCall('run_skill', { name: 'helper', arguments: 'nested' }), id: 'call_2' },
-        ],
-        nested: [toolCall('run_skill', { name: 'helper', arguments: 'silent' })],
-        command: [toolCall('shell', { command: 'echo $$ > command.pid; sleep 300 & wait' })],
+        go: [helper('command'), { ...helper('nested'), id: 'call_2' }],
+        nested: [helper('silent')],
+        command: [toolCall('shell', { command: `echo $$ > ${run}.pid; sleep 300 & wait` })],
       };
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       const asked = calls[task];
       if (!asked) {
-        open.add(response);
-        response.on('close', () => open.delete(response));
+        const waiting = openOf(Number(run)).add(response);
+        open.set(Number(run), waiting);
+        response.on('close', () => waiting.delete(response));
         response.write(': nothing yet\n\n');
         return;
       }
@@ -134,7 +138,7 @@ describe.skipIf(process.platform !== 'linux')('Ctrl-C', () => {
   });
 
   /** Processes whose command line names the folder of the test, or that its command has started. */
-  const left = (pids: readonly number[]): number[] =>
+  const living = (pids: readonly number[]): number[] =>
     pids.filter((pid) => {
       try {
         process.kill(pid, 0);
@@ -144,25 +148,43 @@ describe.skipIf(process.platform !== 'linux')('Ctrl-C', () => {
       }
     });
 
-  it(`leaves no descendant, no request and no process after a second, ${CANCELS} times`, {
-    timeout: 60_000 + CANCELS * 15_000,
+  /** A run that has come to where everything waits. */
+  async function begun(number: number) {
+    const run = place.start(['run', '--yes', `go ${number}`]);
+    let failure: string | undefined;
+    void run.ended.then(({ stderr }) => {
+      failure = stderr;
+    });
+    const pid = await pidOf(join(place.project, `${number}.pid`), () => {
+      if (failure !== undefined) throw new Error(`it ended by itself: ${failure}`);
+      return openOf(number).size === 1;
+    });
+    return { number, run, family: [pid, ...childrenOf(pid)] };
+  }
+
+  it(`leaves no descendant, no request and no process after a second, ${CANCELS} times in a row`, {
+    timeout: 60_000 + CANCELS * 5_000,
   }, async () => {
     const slow: string[] = [];
-    for (let round = 0; round < CANCELS; round++) {
-      const run = place.start(['run', '--yes', 'go']);
-      const pid = await pidOf(join(place.project, 'command.pid'), () => open.size === 1);
-      const family = [pid, ...childrenOf(pid)];
-      const begun = performance.now();
-      run.process.kill('SIGINT');
-      const { code, stderr } = await run.ended;
-      const took = performance.now() - begun;
-      expect(code, stderr).toBe(130);
-      while (open.size > 0 || left(family).length > 0) {
-        if (performance.now() - begun > MOST) slow.push(`round ${round}: ${open.size} requests, ${left(family)} live`);
-        await delay(10);
+    for (let first = 0; first < CANCELS; first += AT_ONCE) {
+      const numbers = Array.from({ length: Math.min(AT_ONCE, CANCELS - first) }, (_, index) => first + index);
+      for (const { number, run, family } of await Promise.all(numbers.map(begun))) {
+        const since = performance.now();
+        run.process.kill('SIGINT');
+        const { code, stderr } = await run.ended;
+        const took = performance.now() - since;
+        expect(code, stderr).toBe(130);
+        let left = living(family);
+        while (openOf(number).size > 0 || left.length > 0) {
+          if (performance.now() - since > MOST) {
+            slow.push(`run ${number}: ${openOf(number).size} requests, ${left} live`);
+            break;
+          }
+          await delay(10);
+          left = living(family);
+        }
+        if (took > MOST) slow.push(`run ${number}: ended after ${Math.round(took)} ms`);
       }
-      if (took > MOST) slow.push(`round ${round}: ended after ${Math.round(took)} ms`);
-      place.write('command.pid', '');
     }
     expect(slow).toEqual([]);
     const listed = await place.json<{ sessions: { status: string }[] }>(['session', 'list', '--all', '--json']);
@@ -179,7 +201,7 @@ async function pidOf(file: string, isReady: () => boolean): Promise<number> {
     } catch {
       // Not written yet.
     }
-    if (text !== '' && isReady()) return Number(text);
+    if (isReady() && text !== '') return Number(text);
     await delay(10);
   }
 }
