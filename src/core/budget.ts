@@ -1,3 +1,4 @@
+import type { BudgetLedger, SharedSpent, TurnName } from './budget-ledger.ts';
 import { ReasonixError } from './errors.ts';
 
 /** The limits that a turn runs under. Absent means unlimited at this level. */
@@ -64,6 +65,8 @@ export interface BudgetOptions {
   above?: number | undefined;
   /** When its time began to count, epoch milliseconds. Default now. */
   startedAt?: number | undefined;
+  /** Of the tree, where other processes run parts of it; it knows this level and all above. Default the parent's. */
+  ledger?: BudgetLedger | undefined;
 }
 
 /**
@@ -77,6 +80,9 @@ export class Budget {
   readonly #above: number;
   readonly #startedAt: number;
   readonly spent: Spent;
+  readonly #ledger: BudgetLedger | undefined;
+  /** What the ledger knew of this level when it was last asked. */
+  #known: SharedSpent = { tokens: 0, cost: 0, spawns: 0 };
   /** What model calls that are under way may use. */
   readonly #reserved = { tokens: 0, cost: 0 };
   readonly #waiting = new Set<() => void>();
@@ -92,6 +98,7 @@ export class Budget {
     this.#setBy = options.setBy ?? 'default';
     this.#above = options.above ?? 0;
     this.#startedAt = options.startedAt ?? Date.now();
+    this.#ledger = options.ledger;
     this.spent = { steps: 0, tokens: 0, cost: 0, spawns: 0 };
     this.charge(options.spent ?? {});
   }
@@ -109,6 +116,60 @@ export class Budget {
       level.spent.cost += amount.cost ?? 0;
       level.spent.spawns += amount.spawns ?? 0;
     }
+  }
+
+  /** True when other processes spend of this level or of one above: `refresh` says how much. */
+  get isShared(): boolean {
+    return this.#holder !== undefined;
+  }
+
+  /** Takes in what others have spent of the levels that the ledger knows. */
+  async refresh(): Promise<void> {
+    const holder = this.#holder;
+    const known = (await holder?.ledger.spent()) ?? [];
+    let index = known.length;
+    for (let level = holder?.level; level && index > 0; level = level.#parent)
+      level.#known = known[--index] ?? level.#known;
+  }
+
+  /** Tells the ledger what a turn, this level's or one below it, has spent itself so far, children left out. */
+  async record(turn: TurnName, spent: Omit<SharedSpent, 'spawns'>): Promise<void> {
+    await this.#holder?.ledger.record(turn, spent);
+  }
+
+  /**
+   * Has the ledger count a child of this level, once for each call of its turn. The ceiling that keeps it from
+   * starting, of depth or of spawns, over all processes; without a ledger this one's, and nothing is counted.
+   */
+  async admit(turn: TurnName, call: string): Promise<LimitHit | undefined> {
+    const holder = this.#holder;
+    if (!holder) return this.childRefused();
+    const deep = this.#tooDeep();
+    if (deep) return deep;
+    const levels = [...this.#upwards()].map(({ level }) => level);
+    const own = levels.slice(0, levels.indexOf(holder.level));
+    const shared = levels.slice(own.length).reverse();
+    const limits = shared.map((level) => level.#limits.spawns);
+    const isFull = (level: Budget) => level.spent.spawns >= (level.#limits.spawns ?? Infinity);
+    const full = own.find(isFull) ?? shared[(await holder.ledger.admit(turn, call, limits)) ?? shared.length];
+    return full === undefined ? undefined : full.#hit('spawns', full.#limits.spawns ?? 0);
+  }
+
+  /** The nearest level, from this one upwards, that has a ledger. */
+  get #holder(): { level: Budget; ledger: BudgetLedger } | undefined {
+    for (let level: Budget | undefined = this; level; level = level.#parent) {
+      if (level.#ledger) return { level, ledger: level.#ledger };
+    }
+    return undefined;
+  }
+
+  #used(which: keyof SharedSpent): number {
+    return Math.max(this.spent[which], this.#known[which]);
+  }
+
+  #usedOf(which: Exclude<LimitName, 'depth'>, now: number): number {
+    if (which === 'time') return now - this.#startedAt;
+    return which === 'steps' ? this.spent.steps : this.#used(which);
   }
 
   /** Takes back what was charged for something that is charged in another way now. */
@@ -182,7 +243,7 @@ export class Budget {
     for (const { level } of this.#upwards()) {
       const limit = level.#limits[which];
       if (limit === undefined) continue;
-      const taken = level.spent[which] + (own === undefined ? 0 : level.#reserved[which] - own);
+      const taken = level.#used(which) + (own === undefined ? 0 : level.#reserved[which] - own);
       const left = Math.max(0, limit - taken);
       if (!narrowest || left < narrowest.left) narrowest = { left, hit: level.#hit(which, limit) };
     }
@@ -208,7 +269,7 @@ export class Budget {
   #full(): Budget | undefined {
     for (const { level } of this.#upwards()) {
       const isFull = (which: Shared) =>
-        level.#reserved[which] > 0 && level.spent[which] + level.#reserved[which] >= (level.#limits[which] ?? Infinity);
+        level.#reserved[which] > 0 && level.#used(which) + level.#reserved[which] >= (level.#limits[which] ?? Infinity);
       if (isFull('tokens') || isFull('cost')) return level;
     }
     return undefined;
@@ -238,8 +299,7 @@ export class Budget {
     for (let level: Budget | undefined = this; level; level = level.#parent) {
       const limit = level.#limits[which];
       if (limit !== undefined) {
-        const used = which === 'time' ? now - level.#startedAt : level.spent[which];
-        if (used >= limit) return level.#hit(which, limit);
+        if (level.#usedOf(which, now) >= limit) return level.#hit(which, limit);
       }
       if (which === 'steps') return undefined;
     }

@@ -1,6 +1,7 @@
 import { type LimitHit, LimitReached } from '../core/budget.ts';
 import { ReasonixError } from '../core/errors.ts';
 import { costOf, totalTokens, type Usage } from '../core/usage.ts';
+import type { ModelReply } from '../models/contract.ts';
 import { estimateUsage } from '../models/estimate.ts';
 import { costOfReply } from '../models/prices.ts';
 import { defineMiddleware, type Middleware, type ModelCall, type TurnView } from '../session/middleware.ts';
@@ -30,6 +31,7 @@ export function budgets(): Middleware {
           hint: 'set prices for it in its provider, or use a token limit',
         });
       }
+      if (budget.isShared) await budget.refresh();
       const hit = call.isLast ? undefined : (cutShort.get(call.turn) ?? budget.exhausted());
       if (hit) throw new LimitReached(hit);
       const own = budget.limits('tokens') || budget.limits('cost') ? mostUseOf(call) : undefined;
@@ -39,6 +41,7 @@ export function budgets(): Middleware {
         const room = call.isLast || !own ? undefined : answerRoom(call, own);
         const reply = await next(room ? { ...call, request: { ...call.request, maxOutputTokens: room.tokens } } : call);
         budget.charge({ steps: 1, tokens: totalTokens(reply.usage), cost: costOfReply(call.model, reply) ?? 0 });
+        if (budget.isShared) await recordOwn(call, reply);
         if (room && reply.finishReason === 'length') cutShort.set(call.turn, room.hit);
         return reply;
       } finally {
@@ -51,6 +54,19 @@ export function budgets(): Middleware {
       return { kind: 'end' };
     },
   });
+}
+
+/** What the turn has spent itself: what its log says, and the reply that it does not have yet. */
+async function recordOwn({ turn: { budget, info, thread }, model }: ModelCall, reply: ModelReply): Promise<void> {
+  const { turn } = thread;
+  if (!turn) return;
+  await budget.record(
+    { session: info.session, turn: turn.seq },
+    {
+      tokens: totalTokens(turn.usage) + totalTokens(reply.usage),
+      cost: (turn.cost ?? 0) + (costOfReply(model, reply) ?? 0),
+    },
+  );
 }
 
 /** The first of the models that may answer whose price is not known. */
