@@ -204,6 +204,21 @@ describe('session gc', () => {
     expect(removed).toContain(cut);
     await place.run(['session', 'rm', fresh, '--yes']);
   });
+
+  test('removes packed skills that no session needs any more, and keeps those of the last day', async () => {
+    const db = new DatabaseSync(join(place.reasonixHome, 'sessions.db'));
+    const blobs = [
+      ['old', 0],
+      ['new', Date.now()],
+    ] as const;
+    for (const [text, usedAt] of blobs)
+      db.prepare('insert into blobs (hash, used_at, data) values (?, ?, ?)').run(text, usedAt, Buffer.from(text));
+    const { stdout } = await place.run(['session', 'gc', '--yes']);
+    expect(stdout).toBe('removed 0 sessions in 0 trees, and 1 file of skills that no session needs\n');
+    expect(db.prepare('select hash from blobs').all()).toEqual([{ hash: 'new' }]);
+    expect(await place.json(['session', 'gc', '--yes', '--json'])).toEqual({ removed: [], skill_files: 0 });
+    db.close();
+  });
 });
 
 test('chat answers a message a line, runs commands, and goes on with a session', async () => {
