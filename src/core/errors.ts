@@ -7,6 +7,7 @@ export type ErrorCode =
   | 'session_busy'
   | 'session_not_found'
   | 'session_invalid'
+  | 'session_newer'
   | 'stale_writer'
   | 'store'
   | 'store_full'

@@ -5,7 +5,6 @@ import { ReasonixError } from '../core/errors.ts';
 import type { EventOf } from '../core/events.ts';
 import { newSessionId } from '../core/ids.ts';
 import { prompt } from '../core/prompts.ts';
-import type { Claim } from '../engines/engine.ts';
 import type { Compactor } from '../middleware/compaction/compactor.ts';
 import type { RequiredSet } from '../middleware/required-skills.ts';
 import type { Models } from '../models/contract.ts';
@@ -31,7 +30,7 @@ import type { SessionOptions } from './options.ts';
 import { OutsideCalls } from './outside-calls.ts';
 import { SessionHandle } from './session-handle.ts';
 import { SkillHandle } from './skill-handle.ts';
-import type { WorkOptions } from './worker.ts';
+import type { Work, WorkOptions } from './worker.ts';
 
 /** The parts of a runtime, wired by `openRuntime`. */
 export interface Wiring {
@@ -159,7 +158,7 @@ export class Runtime {
    * Runs sessions that were handed to the engine, this runtime's and others', until the claim is closed.
    * @throws ReasonixError `config` where the configuration names no engine.
    */
-  async work(options: WorkOptions = {}): Promise<Claim> {
+  async work(options: WorkOptions = {}): Promise<Work> {
     const { engine } = this.#wiring;
     if (!engine) {
       throw new ReasonixError('config', 'there is no engine to take sessions from', {

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { messageOf, ReasonixError } from '../core/errors.ts';
 import { eventSchema, type SessionEvent, type StoredEvent } from '../core/events.ts';
+import type { ReadOptions } from './contract.ts';
 import { compileCheck } from './shape.ts';
 
 /** An event as it is written: its type beside its JSON, which carries neither `seq` nor `at`. */
@@ -85,34 +86,34 @@ export function stored(event: SessionEvent, seq: number, at: string): StoredEven
 
 /** Collects what could not be read of one session and says it in few lines. */
 export class ReadReport {
-  readonly #session: string;
+  readonly session: string;
   readonly #lines: string[] = [];
   #damage: string | undefined;
   #more = 0;
 
   constructor(session: string) {
-    this.#session = session;
+    this.session = session;
   }
 
   event(seq: number, why: string): void {
-    this.#add(`event ${seq} of session ${this.#session} ${why}; it was left out`);
+    this.#add(`event ${seq} of session ${this.session} ${why}; it was left out`);
   }
 
   /** Events `from` to `to` are not there. */
   gap(from: number, to: number): void {
     const which = from === to ? `event ${from}` : `events ${from} to ${to}`;
-    this.#add(`${which} of session ${this.#session} ${from === to ? 'is' : 'are'} missing from the log`);
+    this.#add(`${which} of session ${this.session} ${from === to ? 'is' : 'are'} missing from the log`);
   }
 
   /** Said once, however many reads meet it. */
   damage(path: string): void {
-    this.#damage = `a part of ${path} is damaged; what is left of session ${this.#session} was read`;
+    this.#damage = `a part of ${path} is damaged; what is left of session ${this.session} was read`;
   }
 
   send(onProblem: (text: string) => void): void {
     if (this.#damage !== undefined) onProblem(this.#damage);
     for (const line of this.#lines) onProblem(line);
-    if (this.#more > 0) onProblem(`${this.#more} more events of session ${this.#session} could not be read`);
+    if (this.#more > 0) onProblem(`${this.#more} more events of session ${this.session} could not be read`);
   }
 
   #add(line: string): void {
@@ -121,21 +122,43 @@ export class ReadReport {
   }
 }
 
-/** Appends the readable events of `rows`, which follow `fromSeq`, to `events`; the rest is reported. */
+/**
+ * Appends the readable events of `rows`, which follow `fromSeq`, to `events`; the rest is reported.
+ * @throws ReasonixError `session_newer` with `whole`, when an event is one of another version.
+ */
 export function decodeRows(
   rows: readonly EventRow[],
   fromSeq: number,
   events: StoredEvent[],
   report: ReadReport,
+  { whole = false }: ReadOptions = {},
 ): void {
   let previous = fromSeq;
   for (const row of rows) {
     if (row.seq > previous + 1) report.gap(previous + 1, row.seq - 1);
     previous = row.seq;
     const event = decodeEvent(row);
-    if (typeof event === 'string') report.event(row.seq, event);
-    else events.push(event);
+    if (typeof event !== 'string') events.push(event);
+    else if (whole && isJson(row.json)) throw ofAnotherVersion(report.session, row.seq, event);
+    else report.event(row.seq, event);
   }
+}
+
+/** Damage is no JSON any more; what is, somebody else wrote so. */
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function ofAnotherVersion(session: string, seq: number, why: string): ReasonixError {
+  return new ReasonixError('session_newer', `event ${seq} of session ${session} ${why}: it is not gone on with here`, {
+    hint: 'a newer version of Reasonix wrote it, and can go on with it: update this one',
+    details: { session, seq },
+  });
 }
 
 function describeIssues(error: z.ZodError): string {

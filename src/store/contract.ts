@@ -54,6 +54,14 @@ export interface Page {
   by?: 'created' | 'updated' | undefined;
 }
 
+export interface ReadOptions {
+  /**
+   * For whoever goes on with the session: refuses what another version wrote and this one would lose.
+   * A store of one machine, where one version follows the other, may ignore it. Default false.
+   */
+  whole?: boolean | undefined;
+}
+
 /**
  * Where session logs live (design §5). An append is durable when its promise resolves. Every
  * implementation passes `test/store/conformance.ts`.
@@ -70,8 +78,9 @@ export interface SessionStore {
   /**
    * Events after `fromSeq` (default 0: all), in order. An unknown session has none. An event that
    * cannot be read is left out and reported; the others keep their sequence numbers.
+   * @throws ReasonixError with `whole` alone: `session_newer` when an event is of a kind that this version does not know.
    */
-  read(session: string, fromSeq?: number): Promise<StoredEvent[]>;
+  read(session: string, fromSeq?: number, options?: ReadOptions): Promise<StoredEvent[]>;
   list(filter?: ListFilter, page?: Page): Promise<{ sessions: SessionSummary[]; next?: string | undefined }>;
   /**
    * Takes the lease for `ttl` milliseconds (default 30,000): free, expired, or held by a process of

@@ -2,7 +2,7 @@ import { ReasonixError } from '../core/errors.ts';
 import type { SessionEvent, StoredEvent } from '../core/events.ts';
 import { checkBlobs } from './blobs.ts';
 import { encodeEvents } from './codec.ts';
-import type { BlobStore, FollowableStore, Lease, ListFilter, Page, SessionSummary } from './contract.ts';
+import type { BlobStore, FollowableStore, Lease, ListFilter, Page, ReadOptions, SessionSummary } from './contract.ts';
 import { storeClosed } from './errors.ts';
 import { Followers } from './followers.ts';
 import { Blobs } from './postgres/blobs.ts';
@@ -114,9 +114,9 @@ class SharedStore implements FollowableStore, BlobStore {
     }
   }
 
-  async read(session: string, fromSeq = 0): Promise<StoredEvent[]> {
+  async read(session: string, fromSeq = 0, options?: ReadOptions): Promise<StoredEvent[]> {
     this.#open();
-    const { events } = await this.#log.read(session, fromSeq, this.#settings.onProblem);
+    const { events } = await this.#log.read(session, fromSeq, this.#settings.onProblem, options);
     return events;
   }
 

@@ -1,6 +1,6 @@
 import type { StoredEvent } from '../../core/events.ts';
 import { decodeRows, type EncodedEvent, type EventRow, ReadReport, stored } from '../codec.ts';
-import type { Lease } from '../contract.ts';
+import type { Lease, ReadOptions } from '../contract.ts';
 import { heldBy, leaseLost, outrun } from '../errors.ts';
 import type { Tail } from '../followers.ts';
 import { applyToSummary, emptySummary } from '../summary.ts';
@@ -50,13 +50,18 @@ export class Log {
   }
 
   /** Events after `fromSeq`; what cannot be read is left out and reported. */
-  async read(session: string, fromSeq: number, onProblem: (text: string) => void): Promise<Tail> {
+  async read(
+    session: string,
+    fromSeq: number,
+    onProblem: (text: string) => void,
+    options?: ReadOptions,
+  ): Promise<Tail> {
     const report = new ReadReport(session);
     const events: StoredEvent[] = [];
     let lastSeq = fromSeq;
     for (;;) {
       const rows = await this.#connection.query<EventRow>(this.#sql.read, [session, lastSeq, CHUNK]);
-      decodeRows(rows, lastSeq, events, report);
+      decodeRows(rows, lastSeq, events, report, options);
       lastSeq = rows.at(-1)?.seq ?? lastSeq;
       if (rows.length < CHUNK) break;
     }
