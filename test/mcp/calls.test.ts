@@ -212,11 +212,25 @@ describe('progress', () => {
   });
 
   test('is sent only to a client that asked for it', async () => {
-    const { client, run } = await server();
+    const raw = place.start(['mcp']);
+    const send = (id: number, method: string, params: object) =>
+      raw.process.stdin?.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`);
+    const clientInfo = { name: 'raw', version: '1' };
+    send(0, 'initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo });
+    const call = { name: 'run_skill', arguments: { name: 'dig', arguments: 'gold' } };
+    send(1, 'tools/call', call);
     const methods: string[] = [];
-    client.fallbackNotificationHandler = async ({ method }) => void methods.push(method);
-    await run({ name: 'dig', arguments: 'gold' });
-    expect(methods).toEqual([]);
+    for (let line = await raw.line(); line !== undefined; line = await raw.line()) {
+      const { id, method } = JSON.parse(line) as { id?: number; method?: string };
+      if (method) methods.push(method);
+      if (id === 2) break;
+      if (id !== 1) continue;
+      expect(methods).toEqual([]);
+      send(2, 'tools/call', { ...call, _meta: { progressToken: 'a' } });
+    }
+    expect(methods.filter((method) => method === 'notifications/progress').length).toBeGreaterThan(2);
+    raw.process.stdin?.end();
+    expect((await raw.ended).code).toBe(0);
   });
 });
 
