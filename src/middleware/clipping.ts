@@ -11,10 +11,14 @@ export interface ClippingOptions {
 
 /** Keeps the head and the tail of a large result; the whole text stays in the log for `read_result`. */
 export function clipping({ limit = 32 * 1024, lookup }: ClippingOptions): Middleware {
-  const readResult = readResultTool(lookup);
+  const ownResults = readResultTool(lookup, 'own');
+  const withAnswers = readResultTool(lookup, 'answers');
   return defineMiddleware({
     name: 'clipping',
-    prepareSession: (setup) => setup.addTool(readResult),
+    prepareSession(setup) {
+      const hasChildren = setup.tools.some(({ name }) => name === 'run_skill');
+      setup.addTool(hasChildren ? withAnswers : ownResults);
+    },
     async aroundTool(run, next) {
       const outcome = await next(run);
       const bytes = byteLength(outcome.content);

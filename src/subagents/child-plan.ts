@@ -67,7 +67,7 @@ export async function planChild(options: ChildPlanOptions): Promise<SessionPlan>
   const writes = options.hasScratch && SCRATCH_TOOLS.some((name) => names.includes(name));
   return {
     info,
-    system: await systemPrompt(skill, body, task, { cwd: info.cwd, writes }),
+    system: await systemPrompt(skill, body, task, { cwd: info.cwd, writes, tools }),
     tools,
     narrow,
     isNamed: (name) => skill.allowedTools !== undefined && narrowTools([name], skill.allowedTools, []).length > 0,
@@ -91,10 +91,12 @@ async function systemPrompt(
   skill: Skill,
   body: SkillBody,
   task: string,
-  { cwd, writes }: { cwd: string; writes: boolean },
+  { cwd, writes, tools }: { cwd: string; writes: boolean; tools: readonly Tool[] },
 ): Promise<string> {
   const scratch = writes ? ` ${prompt('child-scratch')}` : '';
-  const missing = skill.diagnostics.filter((diagnostic) => diagnostic.code === 'unknown-tool');
+  // A tool of the program around us is unknown to the library of skills, and there all the same.
+  const isThere = (message: string) => tools.some(({ name }) => message.endsWith(`: ${name}`));
+  const missing = skill.diagnostics.filter(({ code, message }) => code === 'unknown-tool' && !isThere(message));
   const note =
     missing.length > 0 ? `\n${prompt('missing-tools', { note: missing.map((one) => one.message).join('; ') })}` : '';
   const schema = skill.outputSchema

@@ -16,9 +16,13 @@ interface Page {
   limit: number;
 }
 
-/** Pages through a result that was clipped, or through a child's whole answer. */
-export function readResultTool(lookup: FullResultLookup): Tool<Page> {
-  const { description, parameters } = toolPrompt('read_result');
+/**
+ * Pages through a result that was clipped, or through a child's whole answer. A session that can have no
+ * children is told of its own results alone.
+ */
+export function readResultTool(lookup: FullResultLookup, of: 'own' | 'answers' = 'answers'): Tool<Page> {
+  const { description, parameters } =
+    of === 'answers' ? toolPrompt('read_result') : { description: prompt('read-on'), parameters: {} };
   const tool = defineTool({
     name: 'read_result',
     description,
@@ -46,9 +50,9 @@ export function readResultTool(lookup: FullResultLookup): Tool<Page> {
       return `${text.slice(start, end)}${rest === '' ? '' : `\n${rest}`}`;
     },
   });
-  const integer = { type: 'integer' };
-  // Every session carries this tool: it shows one name for what may be given under two.
-  const properties = { id: { type: 'string', description: parameters.id }, offset: integer, limit: integer };
+  // Every session carries this tool: it shows one name for what may be given under two, and no smaller page.
+  const id = { type: 'string', ...(parameters.id === undefined ? {} : { description: parameters.id }) };
+  const properties = { id, offset: { type: 'integer' } };
   return { ...tool, parameters: { type: 'object', properties, required: ['id'] } };
 }
 

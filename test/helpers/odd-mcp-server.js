@@ -49,8 +49,7 @@ function answer({ method, params }) {
   if (method === 'tools/call' && mode === 'progress') {
     const { progressToken } = params._meta;
     const progress = { method: 'notifications/progress', params: { progressToken, total: 50_000 } };
-    for (let count = 1; count <= 50_000; count++)
-      say({ ...progress, params: { ...progress.params, progress: count } });
+    for (let count = 1; count <= 50_000; count++) say({ ...progress, params: { ...progress.params, progress: count } });
   }
   if (method === 'tools/call') return { content: [{ type: 'text', text: 'fine' }] };
   if (mode === 'storm') {

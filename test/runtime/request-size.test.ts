@@ -1,0 +1,65 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { byteLength } from '../../src/core/text.ts';
+import type { ModelRequest } from '../../src/models/contract.ts';
+import { dialectOf } from '../../src/models/dialects.ts';
+import { toOpenAIBody } from '../../src/models/openai-body.ts';
+import { defineTool } from '../../src/tools/define-tool.ts';
+import { call, workshop } from './workshop.ts';
+
+const dialect = dialectOf({ name: 'openai', model: 'm' });
+const size = (request: ModelRequest): number => byteLength(JSON.stringify(toOpenAIBody(request, { dialect })));
+const sizeOf = (value: unknown): number => byteLength(JSON.stringify(value));
+
+const note = defineTool({
+  name: 'note',
+  description: 'Takes a note.',
+  input: z.object({ text: z.string() }),
+  effects: 'read',
+  execute: async ({ text }) => text,
+});
+
+test("a child's first request is small: its body, its task, its own tools, and little else", async () => {
+  const shop = workshop();
+  shop.skill('worker', { runAs: 'subagent', 'allowed-tools': 'note' }, 'Take one note, then answer.');
+  const { runtime, model } = await shop.open(
+    ({ skill, messages }) =>
+      skill === undefined && messages.length === 1
+        ? { calls: [call('run_skill', { name: 'worker', arguments: 'the task' })] }
+        : 'done',
+    { tools: [note] },
+  );
+  await (await runtime.session()).send('x').result;
+  const child = model.requests.find(({ skill }) => skill === 'worker');
+  expect(child?.tools.map(({ name }) => name)).toEqual(['note', 'read_result']);
+  // The library of skills does not know a tool of the program around it: the child has it all the same.
+  expect(child?.system).toBe(
+    `Take one note, then answer.\n\nYou are a sub-agent in ${shop.cwd}. Nobody can answer questions. Only your last message returns: put the whole answer into it.`,
+  );
+  const own = sizeOf('Take one note, then answer.') + sizeOf('the task') + sizeOf(child?.tools[0]) + sizeOf(shop.cwd);
+  expect(child && size(child) - own).toBeLessThan(700);
+});
+
+test('a child is told of a tool that its skill names and nobody has', async () => {
+  const shop = workshop();
+  shop.skill('worker', { runAs: 'subagent', 'allowed-tools': 'note, Frobnicate' }, 'Work.');
+  const { runtime, model } = await shop.open(
+    ({ skill, messages }) =>
+      skill === undefined && messages.length === 1
+        ? { calls: [call('run_skill', { name: 'worker', arguments: 'the task' })] }
+        : 'done',
+    { tools: [note] },
+  );
+  await (await runtime.session()).send('x').result;
+  const system = model.requests.find(({ skill }) => skill === 'worker')?.system;
+  expect(system).toContain('Frobnicate. Work without them.');
+  expect(system).not.toContain(': note');
+});
+
+test('the first request of a run, without what skills and sub-agents bring, is within 4 KB', async () => {
+  const { runtime, model } = await workshop().open(() => 'done');
+  await (await runtime.session()).send('x').result;
+  const [first] = model.requests;
+  const tools = first?.tools.filter(({ name }) => !/skill|subagent/.test(name)) ?? [];
+  expect(first && size({ ...first, tools })).toBeLessThan(4_096);
+});
