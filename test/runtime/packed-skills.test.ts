@@ -123,11 +123,9 @@ describe('a session that brings its skills', () => {
     const { runtime } = await submit(undefined, { overrides: ['skills.required.names=safety'] });
     const { id } = await runtime.session();
     expect((await store.read(id))[0]).toMatchObject({ required: ['style', 'safety', 'nosuch'] });
-    // what is required here, of skills that are only here, is nothing to the session
-    there.skill('local', {}, 'Local.\n');
-    there.write('.claude/required_skills.txt', 'local\n');
+    // what is required on the other machine is nothing to the session
     mkdirSync(join(there.home, '.claude'));
-    writeFileSync(join(there.home, '.claude/required_skills.txt'), 'local\nstyle\n');
+    writeFileSync(join(there.home, '.claude/required_skills.txt'), 'waived\nlocal\n');
     rmSync(join(here.cwd, '.claude'), { recursive: true });
     const { runtime: worker, model } = await work(() => 'done');
     const run = await (await worker.session({ resume: id })).send('go').result;
@@ -137,6 +135,7 @@ describe('a session that brings its skills', () => {
     });
     const texts = JSON.stringify(model.requests.at(-1)?.messages);
     expect(texts).toContain('nosuch');
+    expect(texts).not.toContain('local');
     expect(texts).toContain('Stay safe.');
   });
 
