@@ -135,12 +135,21 @@ export class OutsideCalls {
       call.arguments = await withAnswersOf(input.arguments ?? '', inputs, find);
     }
     const reference = input.continue_from ?? input.fork_from;
+    if (skill && reference !== undefined) await this.#checkSkill(reference, skill.name);
     const { signal, observe = () => {} } = options;
     const asked = `/${input.name} ${input.arguments ?? ''}`.trim();
     const go = (handle: SessionHandle) => watched(handle.callTool('run_skill', call, asked, { signal }), observe);
     const seen = await (reference === undefined ? go(await this.#runtime.session()) : this.#reopened(reference, go));
     const run = outsideRun(skill?.name ?? input.name, seen, this.#door.shown);
     return { ...outcomeOf(seen), run };
+  }
+
+  /** A mistake is said before anything that was cut goes on for it. */
+  async #checkSkill(reference: string, wanted: string): Promise<void> {
+    const { thread } = await this.#references.find(reference);
+    const actual = thread.started?.skill?.name ?? '';
+    if (actual === wanted) return;
+    throw new ReasonixError('reference_skill', prompt('reference-skill', { reference, actual, wanted }));
   }
 
   /** A thread outlives its skill: without one, the session knows what to do. */

@@ -278,7 +278,12 @@ describe('what cannot be done is a result that a model can act on', () => {
   test('a thread of another skill, and one of another folder, also for its answer', async () => {
     const first = await server();
     const { ref } = (await first.run({ name: 'dig', arguments: 'gold' })).run;
-    expect(await first.run({ name: 'outer', arguments: 'x', continue_from: ref })).toMatchObject({ isError: true });
+    const before = (await logOf(place, ref ?? '')).length;
+    expect(await first.run({ name: 'outer', arguments: 'x', continue_from: ref })).toMatchObject({
+      isError: true,
+      text: expect.stringContaining('runs the skill "dig", not "outer"'),
+    });
+    expect(await logOf(place, ref ?? '')).toHaveLength(before);
     const elsewhere = join(place.folder, 'elsewhere');
     mkdirSync(join(elsewhere, '.git'), { recursive: true });
     const other = await server(['--config', fileIn(place, 'reasonix.toml')], { cwd: elsewhere });
