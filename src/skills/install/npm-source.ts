@@ -23,7 +23,7 @@ export async function npmTree(
   const args = [
     'pack',
     '--ignore-scripts',
-    '--silent',
+    '--loglevel=error',
     '--no-audit',
     '--no-fund',
     '--no-update-notifier',
@@ -59,11 +59,9 @@ function npmProblem(error: unknown, spec: string, late: boolean): Error {
     return refused('npm is not installed, or not on the PATH', 'install npm, or use another source', error);
   if (late) return refused(`${spec} was not fetched within ${LIMITS.fetchTime / 1_000} s`, 'try again', error);
   const said = `${stderr ?? ''}\n${stdout ?? ''}`;
-  const lines = said.split('\n').filter((line) => /^npm error (?!A complete log)/.test(line));
-  const why =
-    lines
-      .slice(0, 3)
-      .map((line) => line.slice(10))
-      .join('; ') || messageOf(error).split('\n')[0];
+  // `npm error 404 Not Found - GET …`, in older versions `npm ERR!`; the first lines say what, the others what to try
+  const lines = said.match(/^npm (?:error|ERR!) (?!A complete log).*$/gm) ?? [];
+  const told = lines.map((line) => line.replace(/^npm \S+ (?:code |notarget |404 ?)?/, '').trim()).filter(Boolean);
+  const why = told.slice(0, 2).join(': ') || messageOf(error).split('\n')[0];
   return refused(`${spec} could not be fetched from npm: ${why}`, 'check the name and the version', error);
 }
