@@ -1,7 +1,7 @@
 import type { StoredEvent } from '../core/events.ts';
 import { totalTokens } from '../core/usage.ts';
 import type { SessionStore, SessionSummary } from '../store/contract.ts';
-import { type Caller, isFrom } from './child-log.ts';
+import type { Caller } from './child-log.ts';
 import { type LoggedTurn, type Tree, turnKey } from './tree-ledger.ts';
 
 /** How far the clocks of machines may be apart, in milliseconds. */
@@ -95,11 +95,11 @@ async function readTurns(store: SessionStore, sessions: readonly SessionSummary[
   return found;
 }
 
-/** Each turn of a log; what a copy has of its source is none of its own. */
+/** Each turn of a log. What a copy has of its source has cost it nothing, and has started nothing. */
 function turnsOf(session: string, events: readonly StoredEvent[]): Turn[] {
   const found: Turn[] = [];
   let turn: Turn | undefined;
-  for (const event of ownOf(events)) {
+  for (const event of events) {
     switch (event.type) {
       case 'user.message':
         if (event.origin === 'nudge' || event.origin === 'notice') break;
@@ -141,12 +141,4 @@ function spend(
   if (!turn || !usage) return;
   turn.tokens += totalTokens(usage);
   turn.cost += cost;
-}
-
-function ownOf(events: readonly StoredEvent[]): readonly StoredEvent[] {
-  const started = events.find((event) => event.type === 'session.started');
-  const { parent, forkedFrom } = started ?? {};
-  if (!forkedFrom || !parent) return events;
-  const first = events.findIndex((event) => event.type === 'user.message' && isFrom(event.from, parent));
-  return first < 0 ? [] : events.slice(first);
 }

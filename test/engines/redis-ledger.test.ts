@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { redisLedger } from '../../src/engines/redis-ledger.ts';
-import { openRedisScripts } from '../../src/engines/redis-scripts.ts';
+import { openRedisScripts, type RedisScripts } from '../../src/engines/redis-scripts.ts';
 import { memoryStore } from '../../src/store/memory.ts';
 import type { TreeLedger } from '../../src/subagents/tree-ledger.ts';
 import { hasRedis, type RedisServer, startRedis } from '../helpers/redis.ts';
@@ -106,10 +106,29 @@ describe.skipIf(!hasRedis())('a ledger in Redis', () => {
     await server.start();
     await expect.poll(() => admin.status, { timeout: 10_000 }).toBe('ready');
     await expect.poll(() => levelsBy(ledgers[0], acted), { timeout: 10_000 }).toEqual(levelsOf(acted));
-    await expect
-      .poll(() => admin.exists(`reasonix:tree:${acted.tree.root}:${acted.tree.turn}`), { timeout: 10_000 })
-      .toBe(1);
+    const isBack = async () => {
+      await levelsBy(ledgers[0], acted);
+      return admin.exists(`reasonix:tree:${acted.tree.root}:${acted.tree.turn}`);
+    };
+    await expect.poll(isBack, { timeout: 10_000 }).toBe(1);
     expect(await levelsBy(ledgers[1], acted)).toEqual(levelsOf(acted));
+  });
+
+  it('tells Redis what was logged while it could not be reached', async () => {
+    const redis = await openRedisScripts(server.url);
+    onTestFinished(() => redis.close());
+    let isCut = false;
+    const cut: RedisScripts = {
+      ...redis,
+      run: (...step) => (isCut ? Promise.reject(new Error('no route')) : redis.run(...step)),
+    };
+    const acted: LoggedTree = new LoggedTree(() => ledger);
+    const ledger = redisLedger({ redis: cut, store: acted.store });
+    await work(acted);
+    isCut = true;
+    await work(acted);
+    isCut = false;
+    expect(await levelsBy(ledger, acted)).toEqual(levelsOf(acted));
   });
 
   it('has nothing to say of a tree that has no log', async () => {
