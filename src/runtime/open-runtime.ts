@@ -9,6 +9,7 @@ import { catalogFor, type SkillListing } from '../middleware/skill-catalog.ts';
 import type { Models } from '../models/contract.ts';
 import { detectProvider } from '../models/detect.ts';
 import { createModels, modelsOf } from '../models/models.ts';
+import type { RateLimit } from '../models/rate-limit.ts';
 import { maskKeys } from '../models/secrets.ts';
 import type { Observation, SessionHost } from '../session/host.ts';
 import { LeaseKeeper } from '../session/lease-keeper.ts';
@@ -33,7 +34,7 @@ import { rootLimits, setByConfig } from './limits.ts';
 import { insertMiddleware, shippedMiddleware } from './middleware-order.ts';
 import { chooseChildModel } from './model-choice.ts';
 import { Observers } from './observers.ts';
-import { engineAccess } from './open-engine.ts';
+import { type EngineAccess, engineAccess } from './open-engine.ts';
 import { openConfiguredStore } from './open-store.ts';
 import type { RuntimeOptions } from './options.ts';
 import { outsideCommands } from './outside-commands.ts';
@@ -63,10 +64,11 @@ export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime
     configFile: options.configFile,
     profile: options.profile,
   });
-  const models = options.models ?? (await configuredModels(options, loaded, env));
+  const engine = engineAccess(loaded, options, onProblem);
+  const models = options.models ?? (await configuredModels(options, loaded, env, engine?.rateLimit));
   const store = options.store ?? (await openConfiguredStore(loaded, onProblem));
   try {
-    return new Runtime(await wire(options, loaded, { store, models, onProblem }));
+    return new Runtime(await wire(options, loaded, { store, models, engine, onProblem }));
   } catch (error) {
     if (!options.store) await store.close();
     throw error;
@@ -76,16 +78,16 @@ export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime
 interface Parts {
   store: SessionStore;
   models: Models;
+  engine: EngineAccess | undefined;
   onProblem(text: string): void;
 }
 
 async function wire(options: RuntimeOptions, loaded: LoadedConfig, parts: Parts): Promise<Wiring> {
   const { config, folders } = loaded;
-  const { store, models, onProblem } = parts;
+  const { store, models, engine, onProblem } = parts;
   const live = new Map<string, LiveSession>();
   const watched = new Map<string, EventOf<'session.started'>>();
   const identify: Wiring['identify'] = (session) => live.get(session)?.session.started ?? watched.get(session);
-  const engine = engineAccess(loaded, options, onProblem);
   const observers = new Observers(
     (session) => identify(session)?.parent?.session,
     (error) => onProblem(`an observer failed: ${messageOf(error)}`),
@@ -243,6 +245,7 @@ async function configuredModels(
   options: RuntimeOptions,
   { config, folders }: LoadedConfig,
   env: Readonly<Record<string, string | undefined>>,
+  rateLimit: RateLimit | undefined,
 ): Promise<Models> {
   if (options.model !== undefined && typeof options.model !== 'string')
     return modelsOf(options.model, { model: 'default', retry: { deadline: config.agent.request_timeout } });
@@ -259,6 +262,7 @@ async function configuredModels(
       retry: { deadline },
       fallbackModels,
       defaultPrices,
+      rateLimit,
     });
   };
   return {

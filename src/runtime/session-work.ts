@@ -6,6 +6,7 @@ import { Session } from '../session/session.ts';
 import { type OpenTurn, Thread } from '../session/thread.ts';
 import { spentIn } from '../subagents/child-budget.ts';
 import { handed } from '../subagents/elsewhere.ts';
+import { ledgerOf } from '../subagents/tree-ledger.ts';
 import type { Wiring } from './runtime.ts';
 
 /**
@@ -30,7 +31,7 @@ export async function runOpenTurn(wiring: Wiring, engine: Engine, job: Job, cont
   });
   const isTold = cancelled.signal.aborted && cancelling === undefined;
   if (cancelling !== undefined) cancelled.abort(new ReasonixError('cancelled', cancelling));
-  const budget = budgetOf(thread, thread.turn);
+  const budget = await budgetOf(wiring, thread, thread.turn);
   if (!isTold && (budget.remainingTime() ?? 1) > 0 && (await waitsForChildren(wiring, thread))) {
     await engine.park(job, deadlineOf(budget));
     return 'parked';
@@ -69,8 +70,8 @@ async function run(wiring: Wiring, engine: Engine, { job, thread, budget, signal
   }
 }
 
-/** The levels above count what they knew when the turn began; this one, what it has used so far. */
-function budgetOf({ started }: Thread, turn: OpenTurn): Budget {
+/** What the turn has used so far, and what the levels above allow; what their other children use is in the ledger. */
+async function budgetOf({ engine, store }: Wiring, { session, started }: Thread, turn: OpenTurn): Promise<Budget> {
   const { limits = {}, setBy = {}, above = [] } = turn.terms ?? {};
   const outer = above.reduce<Budget | undefined>(
     (parent, level) => new Budget(level.limits, { parent, setBy: level.setBy, startedAt: level.since }),
@@ -78,7 +79,9 @@ function budgetOf({ started }: Thread, turn: OpenTurn): Budget {
   );
   const spent = spentIn(turn);
   const unknown = (started?.depth ?? 0) - above.length;
-  return new Budget(limits, { parent: outer, setBy, spent, startedAt: turn.since, above: outer ? 0 : unknown });
+  const levels = [...above, { session, turn: turn.seq }];
+  const ledger = engine && ledgerOf(await engine.ledger(store), levels);
+  return new Budget(limits, { parent: outer, setBy, spent, ledger, startedAt: turn.since, above: outer ? 0 : unknown });
 }
 
 /** When the narrowest level runs out of time, epoch milliseconds; nothing for one that already has. */

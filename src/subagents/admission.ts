@@ -31,6 +31,19 @@ export class Admission {
     if (hit) throw new LimitReached(hit, refusal(hit, parent));
   }
 
+  /**
+   * As `check`, for a child that others run: counted once for each call, over all processes of the tree.
+   * @throws LimitReached
+   */
+  async admit(parent: LiveSession, call: string): Promise<void> {
+    const { budget, session } = parent;
+    const turn = session.thread.turn?.seq ?? 0;
+    await budget.refresh();
+    const hit = budget.usedUp() ?? (await budget.admit({ session: session.id, turn }, call));
+    if (hit) throw new LimitReached(hit, refusal(hit, parent));
+    this.charge(parent);
+  }
+
   /** Charges a child to its parent and the levels above, before it starts. */
   charge(parent: LiveSession): void {
     parent.budget.charge({ spawns: 1 });

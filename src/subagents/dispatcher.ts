@@ -187,7 +187,9 @@ export class Dispatcher implements SkillService {
     const { call, signal, recovering } = context;
     const request = { parent, call, skill, body, task, continueFrom, forkFrom, inputsFrom, signal, recovering };
     const note = continueFrom ? undefined : await this.#unknownPreloads(skill, context);
-    if (this.#options.background && input.background && !parent.session.thread.hostCall) {
+    // A turn that is parked while its children run has nobody who could deliver what they find.
+    const isElsewhere = parent.session.thread.turn?.terms !== undefined;
+    if (this.#options.background && input.background && !parent.session.thread.hostCall && !isElsewhere) {
       return withNote(await this.#runBeside(request, parent), note);
     }
     const result = await this.#options.runner.run(request);

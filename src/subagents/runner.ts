@@ -178,8 +178,8 @@ export class SubagentRunner {
   async #handOver(elsewhere: Elsewhere, request: ChildRequest, { make, cut, log }: ChildStart): Promise<never> {
     const { parent, skill, signal } = request;
     const { admission, childSteps } = this.#options;
-    if (!cut) admission.check(parent, false);
-    admission.charge(parent);
+    if (cut) admission.charge(parent);
+    else await admission.admit(parent, request.call);
     const child = cut && log ? handed(log) : await this.#begun(request, make, limitsOf(skill, childSteps));
     if (signal.aborted) {
       await logCancelling(parent.session, signal);

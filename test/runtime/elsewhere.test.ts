@@ -251,4 +251,30 @@ describe('a turn that others run', () => {
     onTestFinished(() => claim.close(0));
     expect((await run.result).answer).toBe('at the submitter');
   });
+
+  it('counts what all processes spend of a limit, whoever of them spends it', async () => {
+    const shop = workshop();
+    shop.skill('outer', { runAs: 'subagent' }, 'You are outer.');
+    shop.skill('inner', { runAs: 'subagent' }, 'You are inner.');
+    const usage = { input: 90, output: 10 };
+    const { submitter } = await twoMachines(shop, (request) => {
+      if (request.skill === 'inner') return { text: 'found', usage };
+      if (results(request).length > 0)
+        return {
+          text: results(request)
+            .map(({ content }) => content)
+            .join('\n'),
+          usage,
+        };
+      const skill = request.skill === 'outer' ? 'inner' : 'outer';
+      return { calls: ['a', 'b', 'c', 'd'].map((name) => call('run_skill', { name: skill, arguments: name })), usage };
+    });
+    const spawns = await (await submitter.session()).send('go', { limits: { spawns: 7 } }).result;
+    expect(spawns.subagents).toHaveLength(7);
+    const tokens = await (await submitter.session()).send('go', { limits: { tokens: 1_000 } }).result;
+    const { input, output } = tokens.usage.total;
+    // Whoever is under way when the limit is met ends its step, and the root sums up.
+    expect(input + output).toBeGreaterThanOrEqual(1_000);
+    expect(input + output).toBeLessThanOrEqual(1_300);
+  });
 });
