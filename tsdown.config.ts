@@ -1,8 +1,10 @@
+import { resolve } from 'node:path';
 import { defineConfig } from 'tsdown';
+import { licences } from './scripts/licences.ts';
 import { staticImports } from './scripts/static-imports.ts';
 
 /** Opening files is much of what a start costs: `skill list` needs these, and an import of the library those. */
-const listing = staticImports('src/cli/commands/skill-list.ts');
+const listing = staticImports('src/cli/commands/skill-list.ts').add(resolve('src/cli/settings-flags.ts'));
 const library = staticImports('src/index.ts');
 
 const common = { format: 'esm', platform: 'node', target: 'node20', fixedExtension: false } as const;
@@ -14,14 +16,19 @@ export default defineConfig([
     entry: { index: 'src/index.ts', cli: 'src/cli/main.ts' },
     dts: false,
     clean: true,
-    // A hundred files of zod and ten of p-queue would be opened; the schemas of a program's own zod work with this one.
-    deps: { alwaysBundle: ['zod', 'p-queue', 'p-timeout', 'eventemitter3'] },
+    // Hundreds of files would be opened for them. The schemas of a program's own zod work with this one.
+    deps: { alwaysBundle: [/^(zod|p-queue|openai|@anthropic-ai\/sdk|execa|yaml)(\/|$)/] },
+    plugins: [licences()],
     outputOptions: {
       codeSplitting: {
         groups: [
           { name: 'core', test: (id) => listing.has(id) && library.has(id), priority: 2 },
           { name: 'listing', test: (id) => listing.has(id), priority: 1 },
           { name: 'library', test: (id) => library.has(id) || id.includes('/node_modules/zod/') },
+          ...['openai', '@anthropic-ai/sdk', 'execa', 'yaml'].map((name) => ({
+            name: `package-${name.replace(/\W+/g, '-').replace(/^-/, '')}`,
+            test: (id: string) => id.includes(`/node_modules/${name}/`),
+          })),
         ],
       },
     },

@@ -6,7 +6,7 @@ const [url = '', flag] = process.argv.slice(2);
 if (flag === '--sdks') {
   const hook = `import { writeSync } from 'node:fs';
     export async function load(url, context, next) {
-      const sdk = /node_modules\\/(openai|@anthropic-ai\\/sdk)\\//.exec(url)?.[1];
+      const sdk = /(?:node_modules\\/|dist\\/package-)@?(openai|anthropic-ai)/.exec(url)?.[1];
       if (sdk) writeSync(1, sdk + '\\n');
       return next(url, context);
     }`;
