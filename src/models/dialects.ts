@@ -10,8 +10,9 @@ export interface Dialect {
   /**
    * Which assistant messages carry their reasoning back. `received`: those that had some and asked for
    * tools, in the field it came in. `calls`: all with tool calls, `always`: all, even when it was empty.
+   * `chunks`: those whose reasoning came as a part of their content, as that part.
    */
-  reasoningBack: 'never' | 'received' | 'calls' | 'always';
+  reasoningBack: 'never' | 'received' | 'calls' | 'always' | 'chunks';
   /** Sends `prompt_cache_key`, which routes the requests of a session to one cache. */
   cacheKey: boolean;
   /** Takes `stream_options`; one that does not tells the usage all the same. */
@@ -152,14 +153,15 @@ const ROWS: readonly DialectRow[] = [
 /**
  * Refuses what it does not know: https://github.com/openai/openai-agents-python/issues/442 for
  * stream_options, https://github.com/editor-code-assistant/eca/issues/231 for max_completion_tokens. Usage
- * comes with the last chunk. A user's message cannot follow a result there, so that pictures have no place.
+ * comes with the last chunk. Thinking is a part of the content, and goes back as one:
+ * https://docs.mistral.ai/capabilities/reasoning, ThinkChunk of https://docs.mistral.ai/api. A user's message cannot follow a result there, so that pictures have no place.
  */
 function mistral(effort: EffortStyle): Dialect {
   return {
     ...COMPATIBLE,
     name: 'mistral',
     keyVariable: 'MISTRAL_API_KEY',
-    reasoningBack: 'never',
+    reasoningBack: 'chunks',
     effort,
     streamOptions: false,
     images: false,

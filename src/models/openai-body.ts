@@ -24,6 +24,9 @@ export interface ChatState {
   reasoningDetails?: unknown[] | undefined;
 }
 
+/** The `reasoningField` of reasoning that is a part of the content. */
+export const IN_CONTENT = 'content';
+
 /** Settings that do not change over the calls of a provider. */
 export interface ChatBodyOptions extends RequestSettings {
   dialect: Dialect;
@@ -100,10 +103,19 @@ function toChatAssistant(message: AssistantMessage, dialect: Dialect): ChatCompl
   }));
   return {
     role: 'assistant',
-    content: message.text === '' && calls.length > 0 ? null : message.text,
+    content: contentOf(message, dialect),
     ...reasoningFields(message, dialect),
     ...(calls.length > 0 ? { tool_calls: calls } : {}),
-  };
+  } as ChatCompletionMessageParam;
+}
+
+function contentOf(message: AssistantMessage, { reasoningBack }: Dialect): unknown {
+  const { text, reasoning, toolCalls } = message;
+  if (reasoningBack === 'chunks' && reasoning && stateOf(message)?.reasoningField === IN_CONTENT) {
+    const thinking = { type: 'thinking', thinking: [{ type: 'text', text: reasoning }] };
+    return text === '' ? [thinking] : [thinking, { type: 'text', text }];
+  }
+  return text === '' && toolCalls.length > 0 ? null : text;
 }
 
 function reasoningFields(message: AssistantMessage, dialect: Dialect): Record<string, unknown> {
@@ -111,6 +123,7 @@ function reasoningFields(message: AssistantMessage, dialect: Dialect): Record<st
   const hasCalls = message.toolCalls.length > 0;
   switch (dialect.reasoningBack) {
     case 'never':
+    case 'chunks':
       return {};
     case 'calls':
       return hasCalls ? { reasoning_content: message.reasoning ?? '' } : {};
@@ -119,6 +132,7 @@ function reasoningFields(message: AssistantMessage, dialect: Dialect): Record<st
     case 'received':
       if (!hasCalls || !state) return {};
       if (state.reasoningDetails) return { reasoning_details: state.reasoningDetails };
+      if (state.reasoningField === IN_CONTENT) return {};
       return state.reasoningField && message.reasoning ? { [state.reasoningField]: message.reasoning } : {};
   }
 }

@@ -3,7 +3,7 @@ import type { Usage } from '../core/usage.ts';
 import { errorIn } from './answer.ts';
 import type { ModelDelta, ModelReply, ModelRequest } from './contract.ts';
 import { estimateUsage } from './estimate.ts';
-import type { ChatState } from './openai-body.ts';
+import { type ChatState, IN_CONTENT } from './openai-body.ts';
 import { CutStream } from './provider-error.ts';
 import { finishedCalls, type RawCall } from './tool-calls.ts';
 
@@ -135,6 +135,7 @@ export class ChatCollector {
       deltas.push({ type: 'reasoning', text: piece });
     }
     if (parts.thinking !== '') {
+      this.#reasoningField ??= IN_CONTENT;
       this.#reasoning += parts.thinking;
       deltas.push({ type: 'reasoning', text: parts.thinking });
     }

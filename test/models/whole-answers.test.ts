@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
+import type { Message } from '../../src/core/messages.ts';
 import { anthropicClient } from '../../src/models/anthropic.ts';
 import type { ModelClient } from '../../src/models/contract.ts';
 import { openaiClient } from '../../src/models/openai.ts';
@@ -7,7 +8,7 @@ import { responsesClient } from '../../src/models/responses.ts';
 import { withRetry } from '../../src/models/retry.ts';
 import type { WireOptions } from '../../src/models/wire.ts';
 import { FakeClock } from './fake-clock.ts';
-import { collect, never, request, user } from './requests.ts';
+import { collect, never, request, result, user } from './requests.ts';
 import { chat, event, openStream, type StreamServer, streamServer } from './stream-server.ts';
 
 let server: StreamServer | undefined;
@@ -322,4 +323,35 @@ it("Node's own limit on the time to an answer's head holds for streams alone", a
   } finally {
     Object.assign(globalThis, { [place]: usual });
   }
+});
+
+describe.each([true, false])("Mistral's thinking, streamed (%s) or not,", (stream) => {
+  const thought = (text: string) => ({ type: 'thinking', thinking: [{ type: 'text', text }] });
+  const call = { id: 'c1', type: 'function', function: { name: 'grep', arguments: '{"a":1}' } };
+
+  it.each([
+    ['mistral', [thought('hm, so'), { type: 'text', text: 'Look.' }]],
+    // A server that nobody knows to take such parts gets the text alone.
+    ['somebody', 'Look.'],
+  ])('comes as a part of the content, and goes back to %s', async (name, content) => {
+    server = await streamServer((answer, count) => {
+      if (count > 1) return json(answer, completion({ content: 'done' }));
+      const parts = [thought('hm, so'), { type: 'text', text: 'Look.' }];
+      if (!stream) return json(answer, completion({ content: parts, tool_calls: [call] }, 'tool_calls'));
+      openStream(answer);
+      answer.end(
+        chat({ content: [thought('hm, ')] }) +
+          chat({ content: [thought('so')] }) +
+          chat({ content: 'Look.', tool_calls: [{ index: 0, ...call }] }, 'tool_calls'),
+      );
+    });
+    const client = openai(server.url, { name, stream });
+    const reply = await ask(client);
+    expect(reply).toMatchObject({ text: 'Look.', reasoning: 'hm, so', providerState: { reasoningField: 'content' } });
+    const { text, reasoning, toolCalls, providerState } = reply;
+    const turn: Message = { role: 'assistant', text, reasoning, toolCalls, providerState };
+    await client.generate(request([user('x'), turn, result('c1', 'grep', 'found')]), { signal: never });
+    const messages = (server.bodies[1]?.messages ?? []) as unknown[];
+    expect(messages[1]).toEqual({ role: 'assistant', content, tool_calls: [call] });
+  });
 });
