@@ -104,7 +104,7 @@ test.skipIf(process.platform !== 'linux')(
     const shop = workshop();
     const file = join(shop.cwd, 'pid');
     const args = [helper('odd-mcp-server.js'), 'stubborn', file];
-    const program = await spawnTs(helper('mcp-leaver.ts'), { args });
+    const program = await spawnTs(new URL('../helpers/mcp-leaver.ts', import.meta.url), { args });
     expect(await program.exited).toMatchObject({ code: 0 });
     await goneWithin(Number(readFileSync(file, 'utf8')), 5_000);
   },
