@@ -6,6 +6,9 @@ import { staticImports } from './scripts/static-imports.ts';
 /** Opening files is much of what a start costs: `skill list` needs these, and an import of the library those. */
 const listing = staticImports('src/cli/commands/skill-list.ts').add(resolve('src/cli/settings-flags.ts'));
 const library = staticImports('src/index.ts');
+const skills = new Set(
+  ['library', 'parse', 'render', 'search'].flatMap((name) => [...staticImports(`src/skills/${name}.ts`)]),
+);
 
 const common = { format: 'esm', platform: 'node', target: 'node20', fixedExtension: false } as const;
 
@@ -22,7 +25,7 @@ export default defineConfig([
     outputOptions: {
       codeSplitting: {
         groups: [
-          { name: 'core', test: (id) => listing.has(id) && library.has(id), priority: 2 },
+          { name: 'core', test: (id) => skills.has(id) && (listing.has(id) || library.has(id)), priority: 2 },
           { name: 'listing', test: (id) => listing.has(id), priority: 1 },
           { name: 'library', test: (id) => library.has(id) || id.includes('/node_modules/zod/') },
           ...['openai', '@anthropic-ai/sdk', 'execa', 'yaml'].map((name) => ({
