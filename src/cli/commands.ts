@@ -23,6 +23,7 @@ import {
 } from './command-flags.ts';
 import { onceFlags, runFlags } from './run-flags.ts';
 import { skillInstallFlags, skillRemoveFlags, skillUpdateFlags, skillVerifyFlags } from './skill-install/flags.ts';
+import { workerFlags } from './worker/flags.ts';
 
 /** Groups of commands; each command of one is named `<group> <verb>`. */
 export const GROUPS: Readonly<Record<string, string>> = {
@@ -344,6 +345,19 @@ export const COMMANDS: readonly Command[] = [
     flags: mcpFlags,
     examples: ['mcp --cwd /my/project --allow "shell(npm test)"'],
     load: async () => (await import('./commands/mcp.ts')).mcp,
+  }),
+  command({
+    name: 'worker',
+    summary: 'Run the sessions of all machines that share a Postgres and a Redis.',
+    details: [
+      'Needs store.url and engine.url, the same that whoever starts runs has. Any number of workers may run, anywhere. The configuration of its folder says which models and tools there are.',
+      'On SIGTERM or Ctrl-C it takes no more, finishes the steps that go on, hands its sessions over and ends; a second one ends it at once. A worker that is killed loses nothing: others go on from the logs.',
+      'Exit codes: 0 ended in peace, 1 left steps behind, or with --once sessions that cannot be run, 2 configuration.',
+    ],
+    args: [],
+    flags: workerFlags,
+    examples: ['worker --concurrency 16 --health-port 9464', 'worker --once', 'worker --tag gpu --workspace /srv/work'],
+    load: async () => (await import('./commands/worker.ts')).worker,
   }),
   command({
     name: 'init',

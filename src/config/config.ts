@@ -115,6 +115,9 @@ export interface EngineConfig {
   tag?: string | undefined;
   tags: string[];
   workspace?: string | undefined;
+  health_port?: number | undefined;
+  health_host: string;
+  grace: number;
 }
 
 type Leaf<T, Prefix extends string> =

@@ -316,6 +316,17 @@ export const KEYS = {
   },
   'engine.tags': { type: 'list', default: [], doc: 'Tags of a worker: it runs sessions with one of them, too.' },
   'engine.workspace': { type: 'path', doc: "Folder in which sessions without a tag work; unset: the session's own." },
+  'engine.health_port': {
+    type: 'integer',
+    min: 0,
+    doc: 'Port on which a worker serves /healthz, /readyz and /metrics; 0: any; unset: none.',
+  },
+  'engine.health_host': { type: 'string', default: '127.0.0.1', doc: 'Address on which it serves them.' },
+  'engine.grace': {
+    type: 'duration',
+    default: 30_000,
+    doc: 'How long the steps of a worker may go on after it was told to end.',
+  },
 } as const satisfies Record<ConfigKey, KeySpec>;
 
 export const keyRoot: KeyNode = keyTree(KEYS);

@@ -124,7 +124,7 @@ const isForOthers = (error: unknown): error is ReasonixError =>
 class LostSessions {
   readonly #wiring: Wiring;
   readonly #engine: Engine;
-  /** Those of the last look that their own process runs, with the number of their last event. */
+  /** Those of the last look that are left to others, with the number of their last event. */
   #othersLast = new Map<string, number>();
 
   constructor(wiring: Wiring, engine: Engine) {
@@ -161,7 +161,13 @@ class LostSessions {
     return open;
   }
 
-  async #read(session: string): Promise<Thread> {
-    return Thread.fold(session, await this.#wiring.store.read(session));
+  /** Nothing for one that a newer version brings back. */
+  async #read(session: string): Promise<Thread | undefined> {
+    try {
+      return Thread.fold(session, await this.#wiring.store.read(session, 0, { whole: true }));
+    } catch (error) {
+      if (ReasonixError.isInstance(error, 'session_newer')) return undefined;
+      throw error;
+    }
   }
 }
