@@ -1,0 +1,31 @@
+# A worker or a command line. Its configuration is mounted or set by REASONIX_… variables; see docs/operations.md.
+FROM node:20-slim AS build
+WORKDIR /build
+COPY package.json package-lock.json tsconfig.json tsdown.config.ts ./
+COPY scripts ./scripts
+COPY src ./src
+COPY prompts ./prompts
+COPY bin ./bin
+COPY skills ./skills
+# Installing builds; then what only building needs goes, and the drivers of the two services come.
+RUN npm ci \
+  && npm prune --omit=dev --ignore-scripts \
+  && npm install --no-save --omit=dev --ignore-scripts bullmq@^6.7.0 ioredis@^6.0.0 pg@^8.11.0
+
+FROM node:20-slim
+RUN apt-get update \
+  && apt-get install -y --no-install-recommends git ca-certificates tini \
+  && rm -rf /var/lib/apt/lists/*
+WORKDIR /app
+COPY --from=build /build/node_modules ./node_modules
+COPY --from=build /build/dist ./dist
+COPY --from=build /build/package.json ./
+COPY --from=build /build/bin ./bin
+COPY --from=build /build/prompts ./prompts
+COPY --from=build /build/skills ./skills
+RUN ln -s /app/bin/reasonix.js /usr/local/bin/reasonix \
+  && mkdir -p /work && chown node:node /work
+USER node
+WORKDIR /work
+ENTRYPOINT ["tini", "--", "reasonix"]
+CMD ["worker"]

@@ -1,0 +1,108 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { COMMANDS } from '../src/cli/commands.ts';
+import { parseWords } from '../src/cli/parse-args.ts';
+import { specOf } from '../src/config/keys.ts';
+
+const read = (path: string) => readFileSync(fileURLToPath(new URL(`../${path}`, import.meta.url)), 'utf8');
+
+interface Service {
+  image: string;
+  build?: string;
+  command?: string[];
+  environment?: Record<string, string>;
+  depends_on?: Record<string, { condition: string }>;
+  healthcheck?: { test: string[] };
+  volumes?: string[];
+}
+
+interface Compose {
+  services: Record<string, Service>;
+  volumes: Record<string, unknown>;
+}
+
+const compose = parse(read('docker-compose.yml'), { merge: true }) as Compose;
+const ours = Object.entries(compose.services).filter(([, { build }]) => build !== undefined);
+
+describe('docker-compose.yml', () => {
+  test('has both services, two workers, and nothing that is not there', () => {
+    expect(Object.keys(compose.services)).toEqual(['postgres', 'redis', 'worker-1', 'worker-2', 'cli']);
+    for (const [name, service] of Object.entries(compose.services)) {
+      for (const other of Object.keys(service.depends_on ?? {})) {
+        expect(compose.services[other]?.healthcheck, `${name} waits for ${other}`).toBeDefined();
+      }
+      const named = (service.volumes ?? [])
+        .map((volume) => volume.split(':')[0]!)
+        .filter((from) => !from.startsWith('.'));
+      for (const volume of named) expect(compose.volumes).toHaveProperty(volume);
+    }
+    expect(compose.services.redis?.command?.join(' ')).toContain('--maxmemory-policy noeviction --appendonly yes');
+  });
+
+  test('every command is one of ours, with flags that it takes', async () => {
+    for (const [name, { command }] of ours) {
+      if (!command) continue;
+      const [verb, ...words] = command;
+      const found = COMMANDS.find((each) => each.name === verb);
+      expect(found, name).toBeDefined();
+      const { flags, args } = await parseWords(found!, words);
+      expect(flags).toMatchObject({ name, 'health-port': 9464 });
+      expect(args).toEqual([]);
+    }
+  });
+
+  test('every variable of ours sets a key that exists', () => {
+    for (const [name, { environment = {} }] of ours) {
+      const variables = Object.keys(environment).filter((variable) => variable.startsWith('REASONIX_'));
+      expect(variables, name).toContain('REASONIX_ENGINE__URL');
+      for (const variable of variables) {
+        const segments = variable.slice('REASONIX_'.length).toLowerCase().split('__');
+        expect(specOf(segments), variable).toBeDefined();
+      }
+    }
+  });
+});
+
+describe('Dockerfile', () => {
+  const text = read('Dockerfile');
+
+  test('copies what exists and is let through', () => {
+    const allowed = read('.dockerignore').split('\n');
+    const copied = [...text.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, paths]) => paths!.split(' '));
+    expect(copied.length).toBeGreaterThan(5);
+    for (const path of copied) expect(allowed, path).toContain(`!${path.replace('./', '')}`);
+  });
+
+  test('installs the drivers that the package asks for, and a node that it runs on', () => {
+    const { peerDependencies } = JSON.parse(read('package.json')) as { peerDependencies: Record<string, string> };
+    for (const name of Object.keys(peerDependencies)) expect(text).toContain(` ${name}@^`);
+    expect(text).toMatch(/^FROM node:20-slim$/m);
+  });
+});
+
+describe('docs/operations.md', () => {
+  const text = read('docs/operations.md');
+
+  test('names keys and flags that exist', () => {
+    const keys = [...text.matchAll(/`((?:engine|store|permissions|sandbox)\.[a-z_]+)`/g)].map(([, key]) => key!);
+    expect(keys.length).toBeGreaterThan(10);
+    for (const key of keys) expect(specOf(key.split('.')), key).toBeDefined();
+    const worker = COMMANDS.find(({ name }) => name === 'worker');
+    const table = text.slice(text.indexOf('## A worker'), text.indexOf('## Sizing'));
+    const flags = [...table.matchAll(/^\| (.+?) \|/gm)].flatMap(([, cell]) => cell!.match(/--[a-z-]+/g) ?? []);
+    expect(flags.length).toBeGreaterThan(7);
+    for (const flag of flags) expect(Object.keys(worker?.flags ?? {}), flag).toContain(flag.slice(2));
+  });
+
+  test('names metrics that a worker has, and its alert rules are YAML', () => {
+    const source = read('src/cli/worker/metrics.ts');
+    const metrics = [...text.matchAll(/\b(reasonix_[a-z_]+)/g)].map(([, name]) => name!);
+    for (const name of metrics) expect(source, name).toContain(`'${name}'`);
+    const [, rules] = /```yaml\n(.*?)```/s.exec(text) ?? [];
+    const { groups } = parse(rules ?? '') as { groups: { rules: { alert: string; expr: string }[] }[] };
+    for (const { alert, expr } of groups[0]!.rules)
+      expect([alert, expr]).toEqual([expect.any(String), expect.any(String)]);
+  });
+});
