@@ -181,6 +181,8 @@ export class SubagentRunner {
     if (cut) admission.charge(parent);
     else await admission.admit(parent, request.call);
     const child = cut && log ? handed(log) : await this.#begun(request, make, limitsOf(skill, childSteps));
+    // Whoever has taken the tree over goes on with the child.
+    if (parent.session.fatal) throw parent.session.fatal;
     if (signal.aborted) {
       await logCancelling(parent.session, signal);
       await elsewhere.cancel(child, { reason: prompt('parent-ended'), upTo: log?.lastSeq ?? Number.MAX_SAFE_INTEGER });

@@ -1,0 +1,147 @@
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { openRuntime } from '../../src/runtime/open-runtime.ts';
+import { type PostgresServer, postgresPrograms, startPostgres } from '../helpers/postgres.ts';
+import { hasRedis, type RedisServer, startRedis } from '../helpers/redis.ts';
+import { spawnTs, type TsChild } from '../helpers/spawn-ts.ts';
+import { workshop } from '../runtime/workshop.ts';
+import { type Chaos, rightAnswer, script } from './chaos-script.ts';
+
+const PROGRAM = new URL('./chaos-worker.ts', import.meta.url);
+const ROOTS = Number(process.env.CHAOS_ROOTS ?? 30);
+const WORKERS = 3;
+
+const hasServices = hasRedis() && postgresPrograms() !== undefined;
+
+describe.skipIf(!hasServices)('many machines', () => {
+  let redis: RedisServer;
+  let postgres: PostgresServer;
+
+  beforeAll(async () => {
+    [redis, postgres] = await Promise.all([startRedis(), startPostgres()]);
+  });
+  afterAll(() => Promise.all([redis?.stop(), postgres?.stop()]));
+
+  /** A project with two skills, and the way to start its workers. */
+  function project(schema: string, { children = 4, nested = 2, latency = 20, settings = [] as string[] } = {}) {
+    const shop = workshop();
+    shop.skill('outer', { runAs: 'subagent' }, 'You are outer.');
+    shop.skill('inner', { runAs: 'subagent' }, 'You are inner.');
+    const records = join(shop.home, 'records');
+    mkdirSync(records);
+    const chaos: Chaos = {
+      cwd: shop.cwd,
+      home: shop.home,
+      records,
+      overrides: [
+        `store.url=${postgres.url}`,
+        `store.schema=${schema}`,
+        'store.pool_size=4',
+        `engine.url=${redis.url}`,
+        `engine.prefix=${schema}`,
+        'engine.lease=2s',
+        'engine.concurrency=6',
+        'agent.max_spawns=1000',
+        ...settings,
+      ],
+      latency,
+      children,
+      nested,
+    };
+    const worker = async (): Promise<TsChild> => {
+      const child = await spawnTs(PROGRAM, {
+        args: [JSON.stringify(chaos)],
+        nodeArgs: process.env.CHAOS_PROF ? ['--cpu-prof', '--cpu-prof-dir=/tmp/prof'] : [],
+      });
+      onTestFinished(() => child.kill());
+      return child;
+    };
+    const lines = (file: string): string[][] => {
+      const path = join(records, file);
+      return existsSync(path)
+        ? readFileSync(path, 'utf8')
+            .trim()
+            .split('\n')
+            .map((line) => line.split(' '))
+        : [];
+    };
+    return { chaos, worker, lines };
+  }
+
+  test('every session finishes with the right answer, and nothing finished is done again, whoever is killed', async () => {
+    const { chaos, worker, lines } = project('chaos');
+    const submitter = await openRuntime({ ...chaos, env: {}, model: script(chaos, () => {}), onProblem: () => {} });
+    onTestFinished(() => submitter.close());
+    const workers = await Promise.all(Array.from({ length: WORKERS }, worker));
+    const runs = Array.from({ length: ROOTS }, async (_, index) => {
+      const session = await submitter.session();
+      return { name: `r${index}`, result: await session.send(`r${index}`).result };
+    });
+    let isOver = false;
+    const all = Promise.all(runs).finally(() => {
+      isOver = true;
+    });
+    const harm = async () => {
+      const client = new Redis(redis.url);
+      for (let round = 0; !isOver && !process.env.CHAOS_CALM; round++) {
+        await delay(1_000);
+        if (process.env.CHAOS_LOG)
+          console.log(
+            round,
+            Date.now() % 1000000,
+            (await submitter.store.list({ open: true }, { limit: 1000 }).catch(() => ({ sessions: [] }))).sessions
+              .length,
+            lines('calls').length,
+            lines('effects').length,
+          );
+        if (isOver) break;
+        const index = round % WORKERS;
+        const victim = workers[index];
+        if (round === 3) await client.flushall();
+        if (round === 6) await postgres.restart();
+        if (round % 2 === 0) {
+          victim?.kill('SIGKILL');
+          workers[index] = await worker();
+        } else {
+          victim?.kill('SIGSTOP');
+          void delay(2_500).then(() => victim?.kill('SIGCONT'));
+        }
+      }
+      client.disconnect();
+    };
+    const [done] = await Promise.all([all, harm()]);
+    for (const child of workers) child.kill(process.env.CHAOS_PROF ? 'SIGTERM' : 'SIGKILL');
+
+    for (const { name, result } of done) {
+      expect([name, result.status, result.answer]).toEqual([name, 'completed', rightAnswer(name, chaos)]);
+      expect(result.subagents).toHaveLength(4 + 4 * 2);
+    }
+    const effects = lines('effects').map(([text]) => text);
+    expect(effects).toHaveLength(new Set(effects).size);
+    expect(effects).toHaveLength(ROOTS * 4 * 2);
+    const appended = lines('appended').map(([session, seq]) => `${session} ${seq}`);
+    expect(appended).toHaveLength(new Set(appended).size);
+
+    const asked = grouped(lines('calls'));
+    for (const [session, calls] of asked) {
+      const events = await submitter.store.read(session);
+      expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
+      const answers = events.filter(({ type }) => type === 'assistant.message');
+      for (const [, step = '', at = ''] of calls) {
+        const logged = answers[Number(step)];
+        // A call made after its answer was in the log is one that was made again.
+        if (logged) expect([session, step, Number(at) <= Date.parse(logged.at)]).toEqual([session, step, true]);
+      }
+    }
+  }, 240_000);
+});
+
+/** Lines by their first word. */
+function grouped(lines: string[][]): Map<string, string[][]> {
+  const groups = new Map<string, string[][]>();
+  for (const line of lines) groups.set(line[0] ?? '', [...(groups.get(line[0] ?? '') ?? []), line]);
+  return groups;
+}
