@@ -48,6 +48,15 @@ describe('tiers', () => {
       permissions: { mode: 'ask', allow: [], ask: [], deny: [] },
       sandbox: { allow_write: [], forbid_read: [] },
       store: { schema: 'reasonix', pool_size: 10 },
+      engine: {
+        prefix: 'reasonix',
+        concurrency: 8,
+        max_running: 0,
+        lease: 10_000,
+        tags: [],
+        health_host: '127.0.0.1',
+        grace: 30_000,
+      },
       mcp: [],
       hooks: [],
     });
