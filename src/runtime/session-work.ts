@@ -66,6 +66,8 @@ async function run(wiring: Wiring, engine: Engine, { job, thread, budget, signal
       if (leaving.aborted) await engine.wake(job);
       return 'parked';
     }
+    // Somebody else has ended it between the look at its log and the lease.
+    if (!thread.turn && ReasonixError.isInstance(error, 'usage')) return 'busy';
     throw error;
   }
 }

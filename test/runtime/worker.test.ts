@@ -1,0 +1,43 @@
+import { expect, it, onTestFinished } from 'vitest';
+import { inProcessEngine } from '../../src/engines/in-process.ts';
+import type { RunEnd } from '../../src/runtime/worker.ts';
+import type { SessionStore } from '../../src/store/contract.ts';
+import { memoryStore } from '../../src/store/memory.ts';
+import { workshop } from './workshop.ts';
+
+it('leaves a turn alone that somebody else ended a moment before it took the lease', async () => {
+  const store = memoryStore();
+  /** Another worker was faster, and is gone again. */
+  const slow: SessionStore = Object.assign(Object.create(store) as SessionStore, {
+    async claim(session: string, owner: string, ttl?: number) {
+      const lastSeq = (await store.read(session)).length;
+      if (ends.length === 0) {
+        await store.append(session, lastSeq, [{ type: 'turn.ended', status: 'completed', answer: 'theirs' }]);
+      }
+      return store.claim(session, owner, ttl);
+    },
+    read: (session: string, fromSeq?: number) => store.read(session, fromSeq),
+    append: (...args: Parameters<SessionStore['append']>) => store.append(...args),
+    list: (...args: Parameters<SessionStore['list']>) => store.list(...args),
+    renew: (...args: Parameters<SessionStore['renew']>) => store.renew(...args),
+    release: (...args: Parameters<SessionStore['release']>) => store.release(...args),
+  });
+  const engine = inProcessEngine();
+  onTestFinished(() => engine.close());
+  const shop = workshop();
+  const submitter = await shop.open(() => 'never', { store, engine });
+  const worker = await shop.open(() => 'mine', { store: slow, engine });
+  const ends: RunEnd[] = [];
+  const problems: string[] = [];
+  const work = await worker.runtime.work({
+    watch: { began: () => (end) => void ends.push(end) },
+    onProblem: (text) => problems.push(text),
+  });
+  onTestFinished(() => work.close(0));
+  const result = await (await submitter.runtime.session()).send('go').result;
+  expect(result).toMatchObject({ status: 'completed', answer: 'theirs' });
+  await work.drained();
+  expect(ends.map(({ outcome }) => outcome)).toEqual(['busy', 'ended']);
+  expect(worker.model.requests).toEqual([]);
+  expect(problems).toEqual([]);
+});
