@@ -22,8 +22,8 @@ const taskOf = ({ messages }: ModelRequest) =>
   messages.flatMap((message) => (message.role === 'user' ? [message.content] : []))[0] ?? '';
 
 /**
- * A root asks `children` children, each of these `nested` more, which make a mark and answer. `asked` is
- * called before each call, with how many answers the session had then.
+ * A root asks `children` children, each of these `nested` more, which make a mark and answer; with `nested` 0
+ * the children do so themselves. `asked` is called before each call, with how many answers the session had then.
  */
 export function script(
   { latency, children, nested }: Chaos,
@@ -38,7 +38,7 @@ export function script(
   };
   return scriptedModel((request) => {
     asked(request.session ?? '', request.messages.filter(({ role }) => role === 'assistant').length);
-    if (request.skill === undefined) return fanOut(request, 'outer', children);
+    if (request.skill === undefined) return fanOut(request, nested > 0 ? 'outer' : 'inner', children);
     if (request.skill === 'outer') return fanOut(request, 'inner', nested);
     const text = taskOf(request);
     const last = results(request).at(-1)?.content;

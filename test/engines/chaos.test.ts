@@ -136,7 +136,30 @@ describe.skipIf(!hasServices)('many machines', () => {
         if (logged) expect([session, step, Number(at) <= Date.parse(logged.at)]).toEqual([session, step, true]);
       }
     }
-  }, 240_000);
+  }, 300_000);
+
+  test('a parent of 200 children holds no place while they run, and no other root waits for them', async () => {
+    const settings = ['engine.concurrency=5', 'agent.max_spawns=200'];
+    const { chaos, worker, lines } = project('parked', { children: 200, nested: 0, latency: 700, settings });
+    const submitter = await openRuntime({ ...chaos, env: {}, model: script(chaos, () => {}), onProblem: () => {} });
+    onTestFinished(() => submitter.close());
+    const { pid } = await worker();
+    const large = (await submitter.session()).send('r').result;
+    while (lines('calls').length < 50) await delay(100);
+    const before = lines('calls').length;
+    const small = await submitter.skill('inner').run('small');
+    expect(small.answer).toBe('marked small');
+    // Its two calls came among the next few, and not after the 350 that were left.
+    expect(lines('calls').length - before).toBeLessThan(60);
+    const { status, answer, subagents } = await large;
+    expect([status, subagents.length]).toEqual(['completed', 200]);
+    expect(answer.split('marked')).toHaveLength(201);
+    const times = lines('calls').map(([, , at]) => Number(at));
+    // Five calls at once all the time: the parent, which has two, has taken none of the places.
+    const sameTime = times.map((at) => times.filter((other) => other <= at && other > at - chaos.latency).length);
+    expect(Math.max(...sameTime)).toBe(5);
+    expect(memoryOf(pid)).toBeLessThan(150);
+  }, 300_000);
 });
 
 /** Lines by their first word. */
@@ -145,3 +168,7 @@ function grouped(lines: string[][]): Map<string, string[][]> {
   for (const line of lines) groups.set(line[0] ?? '', [...(groups.get(line[0] ?? '') ?? []), line]);
   return groups;
 }
+
+/** Megabytes that a process had at most. */
+const memoryOf = (pid: number): number =>
+  Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
