@@ -56,7 +56,7 @@ describe.skipIf(!hasRedis() || postgresPrograms() === undefined)('examples/resea
     const settings = `\n[store]\nurl = "${postgres.url}"\n[engine]\nurl = "${redis.url}"\n`;
     const { workerExit, ...distributed } = await run('group', settings);
     expect(distributed).toEqual(embedded);
-    expect(embedded.ends.length).toBeGreaterThan(4);
+    expect(embedded.ends).toHaveLength(4);
     expect(workerExit?.code).toBe(0);
     expect(workerExit?.stderr.match(/sa_/g)?.length).toBeGreaterThan(4);
   }, 120_000);
