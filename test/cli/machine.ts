@@ -30,6 +30,8 @@ export interface MachineSettings {
   script: string;
   /** What its tables and its keys are called: machines of other groups have nothing to do with it. */
   group: string;
+  /** What runs its programs: a network of its own. Default this one's. */
+  prefix?: readonly string[] | undefined;
 }
 
 /**
@@ -40,9 +42,11 @@ export class Machine {
   readonly folder = realpathSync(mkdtempSync(join(tmpdir(), 'reasonix-machine-')));
   readonly project = join(this.folder, 'project');
   readonly #home = join(this.folder, 'home');
+  readonly #prefix: readonly string[];
   readonly #started = new Set<TsChild>();
 
-  constructor({ postgres, redis, script, group }: MachineSettings) {
+  constructor({ postgres, redis, script, group, prefix = [] }: MachineSettings) {
+    this.#prefix = prefix;
     mkdirSync(join(this.project, '.git'), { recursive: true });
     mkdirSync(this.#home);
     this.write('script.yaml', script);
@@ -72,6 +76,7 @@ prefix = "${group}"
   async start(args: readonly string[], env: Record<string, string> = {}): Promise<Started> {
     const child = await spawnTs(PROGRAM, {
       args,
+      prefix: this.#prefix,
       cwd: this.project,
       env: { HOME: this.#home, USERPROFILE: this.#home, REASONIX_HOME: undefined, ...env },
     });

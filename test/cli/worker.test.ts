@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { freePort } from '../helpers/free-port.ts';
+import { otherNetwork } from '../helpers/other-network.ts';
 import { type PostgresServer, postgresPrograms, startPostgres } from '../helpers/postgres.ts';
 import { hasRedis, type RedisServer, startRedis } from '../helpers/redis.ts';
 import { Machine } from './machine.ts';
@@ -105,6 +106,34 @@ describe.skipIf(!isPossible)('reasonix worker', () => {
     expect(Date.now() - before).toBeLessThan(3_000);
     expect((await run.ended).code).toBe(130);
   }, 60_000);
+
+  test('a machine with a network of its own submits, follows and cancels', async (context) => {
+    const network = otherNetwork();
+    if (typeof network === 'string') return context.skip(network);
+    try {
+      const a = new Machine({
+        postgres: await network.reach(postgres.url),
+        redis: await network.reach(redis.url),
+        script: SILENT,
+        group: `t${group}`,
+        prefix: network.prefix,
+      });
+      machines.push(a);
+      const worker = await machine(SCRIPT).start(['worker', '--name', 'w']);
+      expect(await a.run(['run', 'hello'])).toMatchObject({ code: 0, stdout: 'answer to hello\n' });
+      const run = await a.start(['run', 'slow']);
+      await worker.said(/took (?=[\s\S]*took )/);
+      await delay(300);
+      const before = Date.now();
+      run.child.kill('SIGINT');
+      await worker.said(/ended \(cancelled\)/);
+      // Within a second where nothing else runs.
+      expect(Date.now() - before).toBeLessThan(3_000);
+      expect((await run.ended).code).toBe(130);
+    } finally {
+      await network.remove();
+    }
+  }, 90_000);
 
   test('--once runs what waits and what that wakes, quietly, and ends', async () => {
     const [a, b] = [machine(SILENT), machine(SCRIPT)];

@@ -171,7 +171,7 @@ const besides = ({ messages }: ModelRequest): { content: string }[] =>
 /** What it was told to add, each time that it was told so. */
 const sent = ({ messages }: ModelRequest): number =>
   messages.reduce(
-    (total, { role, content }) => total + Number((role === 'user' && /\badd (\d+)$/.exec(content)?.[1]) || 0),
+    (total, message) => total + Number((message.role === 'user' && /\badd (\d+)$/.exec(message.content)?.[1]) || 0),
     0,
   );
 

@@ -62,6 +62,8 @@ export interface SpawnTsOptions {
   cwd?: string;
   /** Flags for node itself. */
   nodeArgs?: readonly string[];
+  /** A program and its arguments that run node in their turn, as `ip netns exec NAME`. */
+  prefix?: readonly string[];
 }
 
 export interface TsExit {
@@ -88,7 +90,14 @@ export interface TsChild {
 /** Runs a TypeScript file in a node process of its own. It is killed when the test process ends. */
 export async function spawnTs(entry: string | URL, options: SpawnTsOptions = {}): Promise<TsChild> {
   const file = await bundleTs(entry);
-  const child = spawn(process.execPath, [...(options.nodeArgs ?? []), file, ...(options.args ?? [])], {
+  const line = [
+    ...(options.prefix ?? []),
+    process.execPath,
+    ...(options.nodeArgs ?? []),
+    file,
+    ...(options.args ?? []),
+  ];
+  const child = spawn(line[0] ?? '', line.slice(1), {
     env: { ...process.env, ...options.env },
     cwd: options.cwd,
     stdio: 'pipe',
