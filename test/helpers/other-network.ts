@@ -43,9 +43,9 @@ export function otherNetwork(): OtherNetwork | string {
     host,
     prefix: ['ip', 'netns', 'exec', name],
     async reach(url) {
-      const target = new URL(url);
+      const { hostname, port } = new URL(url);
       const door = createServer((socket) => {
-        const inner = connect(Number(target.port), target.hostname);
+        const inner = connect(Number(port), hostname);
         socket.pipe(inner).pipe(socket);
         for (const end of [socket, inner])
           end.on('error', () => [socket, inner].forEach((each) => void each.destroy()));
@@ -53,6 +53,7 @@ export function otherNetwork(): OtherNetwork | string {
       doors.push(door);
       await new Promise<void>((resolve) => door.listen(0, host, resolve));
       const address = door.address();
+      const target = new URL(url);
       target.hostname = host;
       target.port = String(typeof address === 'object' ? address?.port : '');
       return target.href;
