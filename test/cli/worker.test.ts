@@ -122,7 +122,8 @@ describe.skipIf(!isPossible)('reasonix worker', () => {
       const worker = await machine(SCRIPT).start(['worker', '--name', 'w']);
       expect(await a.run(['run', 'hello'])).toMatchObject({ code: 0, stdout: 'answer to hello\n' });
       const run = await a.start(['run', 'slow']);
-      await worker.said(/took (?=[\s\S]*took )/);
+      const [, session] = await run.said(/^session (s_\w+)$/m);
+      await worker.said(new RegExp(`took ${session}`));
       await delay(300);
       const before = Date.now();
       run.child.kill('SIGINT');
