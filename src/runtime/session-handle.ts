@@ -156,11 +156,11 @@ export class SessionHandle {
   }
 
   #elsewhere(engine: Engine, input: TurnInput | undefined, options: SendOptions): Promise<TurnResult> {
-    const { store, host, met, allowed } = this.#wiring;
+    const { store, host, met, allowed, onProblem } = this.#wiring;
     const { limits, setBy } = this.#limits(options.limits ?? {});
     const terms = { limits, setBy, above: [], ...allowed };
     const signal = options.signal ?? new AbortController().signal;
-    const watching = { engine, store, met, signal, observe: (seen: Observation) => host.observe(seen) };
+    const watching = { engine, store, met, onProblem, signal, observe: (seen: Observation) => host.observe(seen) };
     return runElsewhere(this.#session, input && { ...input, terms }, watching);
   }
 

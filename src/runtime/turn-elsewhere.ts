@@ -7,6 +7,8 @@ import type { Session } from '../session/session.ts';
 import { type TurnInput, type TurnResult, turnResult } from '../session/turn-result.ts';
 import { canFollow, type SessionStore, type SessionSummary } from '../store/contract.ts';
 import { handed } from '../subagents/elsewhere.ts';
+import { CancelInLogs } from './cancel-elsewhere.ts';
+import { Unattended } from './unattended.ts';
 
 /** Milliseconds between two looks at the sessions of a tree that others run. */
 const INTERVAL = 200;
@@ -14,19 +16,26 @@ const INTERVAL = 200;
 /** Milliseconds until a request to cancel is sent again: an engine may have forgotten the one before. */
 const CANCEL_AGAIN = 1_000;
 
+/** Milliseconds that a log may keep the request to an engine waiting. */
+const LOG_FIRST = 500;
+
 export interface ElsewhereOptions {
   engine: Engine;
   store: SessionStore;
   observe(observation: Observation): void;
   /** Told who a session is, before its first event is observed. */
   met(started: EventOf<'session.started'>): void;
+  /** Told once when nobody runs it. */
+  onProblem(text: string): void;
   signal: AbortSignal;
 }
 
 /**
  * Has others run the turn that `input` begins, or the one that is open, and watches the logs until it has
- * ended. Aborting the signal cancels it wherever it runs, and the end is still waited for.
- * @throws ReasonixError `session_busy` when somebody else is about to begin a turn, `usage` without anything to run.
+ * ended. Aborting the signal cancels it wherever it runs, and the end is still waited for; what nobody runs
+ * is ended here.
+ * @throws ReasonixError `session_busy` when somebody else is about to begin a turn, `usage` without anything to run,
+ * `session_not_found` when the session is removed meanwhile.
  */
 export async function runElsewhere(
   session: Session,
@@ -58,11 +67,16 @@ class Watch {
   /** What was observed of each session, by the number of its last event. */
   readonly #seen = new Map<string, number>();
   readonly #below = new Map<string, SessionSummary>();
-  #cancelledAt = 0;
+  readonly #unattended: Unattended;
+  readonly #cancelled: CancelInLogs;
+  #cancelledAt: number | undefined;
+  #fault: unknown;
 
   constructor(session: Session, options: ElsewhereOptions) {
     this.#session = session;
     this.#options = options;
+    this.#unattended = new Unattended(options.store, session.info, options.onProblem);
+    this.#cancelled = new CancelInLogs(options.store, session.thread);
   }
 
   /** What there is already was observed when it happened. */
@@ -79,10 +93,12 @@ class Watch {
     const follow = canFollow(store) ? store.follow(thread.session, thread.lastSeq, stop.signal) : undefined;
     const watching = follow && told(follow, () => tell());
     try {
-      await engine.start(handed(thread));
+      this.#tellEngine(engine.start(handed(thread)));
       while (thread.turn) {
         if (signal.aborted) await this.#cancel();
         await this.#look();
+        await this.#unattended.look();
+        if (this.#fault && thread.turn) throw this.#fault;
         if (thread.turn) await pause(signal, (wake) => (tell = wake));
       }
       await this.#look();
@@ -107,6 +123,7 @@ class Watch {
         news.push({ session, event });
       }
     }
+    if (news.length > 0) this.#unattended.happened();
     // What two machines logged in one millisecond stays in the order in which it was read.
     for (const { session, event } of news.sort((one, other) => timeOf(one.event) - timeOf(other.event))) {
       if (session === thread.session) thread.apply(event);
@@ -138,19 +155,34 @@ class Watch {
     return above !== undefined && (above === this.#session.id || this.#isBelow(above));
   }
 
+  /** The engine may be away for as long as it takes: what is logged is followed, and cancelled, all the same. */
+  #tellEngine(request: Promise<void>): void {
+    request.catch((error: unknown) => {
+      this.#fault ??= error;
+    });
+  }
+
   /** Everything that is open is told at once, so that nothing goes on until its caller has told it. */
   async #cancel(): Promise<void> {
-    if (Date.now() - this.#cancelledAt < CANCEL_AGAIN) return;
-    this.#cancelledAt = Date.now();
+    const now = performance.now();
+    if (this.#cancelledAt !== undefined && now - this.#cancelledAt < CANCEL_AGAIN) return;
+    const isFirst = this.#cancelledAt === undefined;
+    this.#cancelledAt = now;
     const { engine, signal } = this.#options;
     const { thread } = this.#session;
     const reason =
       signal.reason instanceof Error && signal.reason.name !== 'AbortError' ? messageOf(signal.reason) : 'cancelled';
-    await engine.cancel(handed(thread), { reason, upTo: thread.turn?.seq ?? 0 });
+    const below = [...this.#below.values()].filter(
+      ({ session, status }) => status === 'open' && this.#isBelow(session),
+    );
+    // Whoever could run it had a while to do so.
+    if (!isFirst && below.length === 0) await this.#cancelled.end(reason);
+    // Whoever is woken finds it in the log. The other way round it would be busy.
+    await Promise.race([this.#cancelled.request(reason, below), delay(LOG_FIRST)]);
     const { root, tag } = handed(thread);
-    for (const { session, status, lastSeq } of this.#below.values()) {
-      if (status !== 'open' || !this.#isBelow(session)) continue;
-      await engine.cancel({ session, root, tag }, { reason, upTo: lastSeq });
+    this.#tellEngine(engine.cancel(handed(thread), { reason, upTo: thread.turn?.seq ?? 0 }));
+    for (const { session, lastSeq } of below) {
+      this.#tellEngine(engine.cancel({ session, root, tag }, { reason, upTo: lastSeq }));
     }
   }
 }

@@ -1,0 +1,111 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, it, onTestFinished } from 'vitest';
+import type { Engine } from '../../src/engines/engine.ts';
+import { inProcessEngine } from '../../src/engines/in-process.ts';
+import type { RuntimeOptions } from '../../src/runtime/options.ts';
+import { memoryStore } from '../../src/store/memory.ts';
+import { call, workshop } from './workshop.ts';
+
+/** Whoever submits, with a store and an engine from which nobody takes anything yet. */
+async function submitter(options: RuntimeOptions = {}) {
+  const shop = workshop();
+  const store = memoryStore();
+  const engine: Engine = inProcessEngine();
+  onTestFinished(() => engine.close());
+  const told: string[] = [];
+  const { runtime } = await shop.open(() => 'done', {
+    store,
+    engine,
+    onProblem: (text) => void told.push(text),
+    ...options,
+  });
+  return { shop, store, engine, runtime, told };
+}
+
+/** Everything after this is what workers do who come later, and know nothing but the log. */
+async function worked({ shop, store }: Pick<Awaited<ReturnType<typeof submitter>>, 'shop' | 'store'>) {
+  const engine = inProcessEngine();
+  onTestFinished(() => engine.close());
+  const { runtime, model } = await shop.open(() => 'done', { store, engine });
+  const claim = await runtime.work({ concurrency: 2, reconcileEvery: 50 });
+  onTestFinished(() => claim.close(0));
+  await delay(500);
+  return model.requests.length;
+}
+
+it('says once that no worker takes it, and goes on when one does', async () => {
+  const { runtime, told } = await submitter({ overrides: ['engine.tag=big'] });
+  const session = await runtime.session();
+  const run = session.send('go');
+  while (told.length === 0) await delay(20);
+  expect(told).toEqual([
+    `session ${session.id} waits for a worker: all are busy, or there is none; start one with: reasonix worker --tag big`,
+  ]);
+  await delay(3_500);
+  expect(told).toHaveLength(1);
+  const claim = await runtime.work({ tags: ['big'] });
+  onTestFinished(() => claim.close(0));
+  expect((await run.result).answer).toBe('done');
+}, 20_000);
+
+it('is cancelled soon when nobody runs it, whether or not the engine answers, and nobody takes it up later', async () => {
+  const silent = new Promise<never>(() => {});
+  const away: Partial<Engine> = { start: () => silent, cancel: () => silent };
+  for (const engine of [undefined, { ...inProcessEngine(), ...away } as Engine]) {
+    const parts = await submitter(engine && { engine });
+    const stop = new AbortController();
+    const run = (await parts.runtime.session()).send('go', { signal: stop.signal });
+    await delay(300);
+    stop.abort();
+    const before = performance.now();
+    expect((await run.result).status).toBe('cancelled');
+    expect(performance.now() - before).toBeLessThan(2_500);
+    expect(await worked(parts)).toBe(0);
+  }
+}, 20_000);
+
+it('stays cancelled when whoever cancelled it is gone before a worker comes', async () => {
+  const parts = await submitter();
+  const stop = new AbortController();
+  const session = await parts.runtime.session();
+  void session.send('go', { signal: stop.signal });
+  while ((await parts.store.list({ open: true })).sessions.length === 0) await delay(10);
+  stop.abort();
+  while ((await parts.store.read(session.id)).at(-1)?.type !== 'turn.cancelling') await delay(10);
+  expect(await worked(parts)).toBe(0);
+  expect((await parts.store.read(session.id)).at(-1)).toMatchObject({ type: 'turn.ended', status: 'cancelled' });
+}, 20_000);
+
+it('leaves the end to its children, which are told in their logs as well', async () => {
+  const parts = await submitter();
+  parts.shop.skill('dig', { runAs: 'subagent' }, 'You dig.');
+  const stop = new AbortController();
+  const session = await parts.runtime.session();
+  const worker = await parts.shop.open(
+    () => ({ calls: ['a', 'b'].map((name) => call('run_skill', { name: 'dig', arguments: name })) }),
+    { store: parts.store, engine: parts.engine },
+  );
+  const claim = await worker.runtime.work({ concurrency: 1 });
+  const leaving = parts.runtime.observe(({ session: of }) => {
+    if (of !== session.id) void claim.close(0);
+  });
+  void session.send('go', { signal: stop.signal });
+  while ((await parts.store.list({ parent: { session: session.id } })).sessions.length < 2) await delay(5);
+  leaving();
+  await claim.close(0);
+  while ((await parts.store.list({ open: true })).sessions.some(({ holder }) => holder)) await delay(20);
+  stop.abort();
+  const isTold = async (id: string) => (await parts.store.read(id)).some(({ type }) => type === 'turn.cancelling');
+  const { sessions } = await parts.store.list({ open: true });
+  for (const { session: id } of sessions) while (!(await isTold(id))) await delay(20);
+  expect(sessions.length).toBeGreaterThan(0);
+}, 20_000);
+
+it('fails when the session is removed meanwhile', async () => {
+  const { runtime, store } = await submitter();
+  const session = await runtime.session();
+  const run = session.send('go');
+  while ((await store.list({ open: true })).sessions.length === 0) await delay(10);
+  await store.delete(session.id);
+  await expect(run.result).rejects.toMatchObject({ code: 'session_not_found' });
+}, 20_000);
