@@ -20,6 +20,7 @@ export interface Config {
   sandbox: SandboxConfig;
   store: StoreConfig;
   engine: EngineConfig;
+  serve: ServeConfig;
   /** In order of precedence, as `providers`. */
   mcp: McpServerSettings[];
   hooks: HookSettings[];
@@ -118,6 +119,12 @@ export interface EngineConfig {
   health_port?: number | undefined;
   health_host: string;
   grace: number;
+}
+
+export interface ServeConfig {
+  port: number;
+  host: string;
+  token_env: string;
 }
 
 type Leaf<T, Prefix extends string> =

@@ -327,6 +327,15 @@ export const KEYS = {
     default: 30_000,
     doc: 'How long the steps of a worker may go on after it was told to end.',
   },
+
+  'serve.port': { type: 'integer', default: 4000, min: 0, max: 65_535, doc: 'Port of reasonix serve; 0: any.' },
+  'serve.host': { type: 'string', default: '127.0.0.1', doc: 'Address it listens on; all but loopback need a token.' },
+  'serve.token_env': {
+    type: 'string',
+    format: 'variable',
+    default: 'REASONIX_SERVE__TOKEN',
+    doc: 'Environment variable that holds its token; without one a token is made at every start.',
+  },
 } as const satisfies Record<ConfigKey, KeySpec>;
 
 export const keyRoot: KeyNode = keyTree(KEYS);

@@ -4,6 +4,9 @@ import { type Layer, newLayer } from './layer.ts';
 import { anyName, nearestName, outerName, unknownName } from './names.ts';
 import type { ConfigNote, Problem } from './problems.ts';
 
+/** Variables that are no settings: where everything is kept, and a secret, which no file may hold. */
+const NO_SETTINGS: readonly string[] = ['REASONIX_HOME', 'REASONIX_SERVE__TOKEN'];
+
 /** The environment as a layer. Of two names for one key, `REASONIX_…` wins. */
 export function readEnvironment(
   env: Readonly<Record<string, string | undefined>>,
@@ -17,9 +20,10 @@ export function readEnvironment(
   for (const name of names) {
     const named = outerName(name);
     if (named) problems.push(...assignText(layer, named, env[name]!, { tier: 'environment', name }, paths));
+    else if (NO_SETTINGS.includes(name)) continue;
     else if (name.startsWith('REASONIX_') && name.includes('__')) {
       problems.push({ tier: 'environment', name, message: unknownName(name) });
-    } else if (name.startsWith('REASONIX_') && name !== 'REASONIX_HOME') {
+    } else if (name.startsWith('REASONIX_')) {
       const suggestion = nearestName(name);
       if (suggestion) notes.push({ message: `${name} is not known; did you mean ${suggestion}?` });
     }

@@ -57,6 +57,7 @@ describe('tiers', () => {
         health_host: '127.0.0.1',
         grace: 30_000,
       },
+      serve: { port: 4000, host: '127.0.0.1', token_env: 'REASONIX_SERVE__TOKEN' },
       mcp: [],
       hooks: [],
     });
