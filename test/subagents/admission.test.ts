@@ -1,11 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { startTask } from '../../src/cli/run/start-task.ts';
 import { taskOf } from '../../src/cli/run/task.ts';
 import { noUsage } from '../../src/core/usage.ts';
+import { inProcessEngine } from '../../src/engines/in-process.ts';
 import type { ModelRequest } from '../../src/models/contract.ts';
+import type { RuntimeOptions } from '../../src/runtime/options.ts';
 import type { RunResult } from '../../src/runtime/run-report.ts';
 import type { Runtime } from '../../src/runtime/runtime.ts';
 import type { SessionHandle } from '../../src/runtime/session-handle.ts';
@@ -113,19 +115,37 @@ async function childTurns({ store }: Runtime): Promise<number> {
   return turns.reduce((sum, each) => sum + each, 0);
 }
 
-describe.each(CEILINGS)('with %s', (override, says) => {
-  test.each(WAYS)('%s is refused, and says by what', async (_, go) => {
-    const { runtime, model } = await shop.open(script, { overrides: [override] });
-    const before = await childTurns(runtime);
-    const result = await go({ runtime, session: await runtime.session({ resume: session }), ref });
-    expect(await childTurns(runtime)).toBe(before);
-    expect(result.subagents).toEqual([]);
-    expect(model.requests.filter(({ skill }) => skill !== undefined)).toEqual([]);
-    const events = await runtime.store.read(result.session);
-    const refusal = events.findLast((event) => event.type === 'tool.result');
-    expect(refusal).toMatchObject({ isError: true, content: expect.stringMatching(says), limit: { limit: 0 } });
+/** A runtime whose turns it runs itself, or leaves to a worker, which is the same runtime here. */
+async function open(where: (typeof PLACES)[number], options: RuntimeOptions = {}) {
+  if (where === 'here') return shop.open(script, options);
+  const engine = inProcessEngine();
+  const opened = await shop.open(script, { ...options, engine });
+  const claim = await opened.runtime.work();
+  onTestFinished(async () => {
+    await claim.close(0);
+    await engine.close();
   });
-});
+  return opened;
+}
+
+const PLACES = ['here', 'on a worker'] as const;
+
+describe.each(PLACES.flatMap((where) => CEILINGS.map((ceiling) => [where, ...ceiling] as const)))(
+  '%s, with %s',
+  (where, override, says) => {
+    test.each(WAYS)('%s is refused, and says by what', async (_, go) => {
+      const { runtime, model } = await open(where, { overrides: [override] });
+      const before = await childTurns(runtime);
+      const result = await go({ runtime, session: await runtime.session({ resume: session }), ref });
+      expect(await childTurns(runtime)).toBe(before);
+      expect(result.subagents).toEqual([]);
+      expect(model.requests.filter(({ skill }) => skill !== undefined)).toEqual([]);
+      const events = await runtime.store.read(result.session);
+      const refusal = events.findLast((event) => event.type === 'tool.result');
+      expect(refusal).toMatchObject({ isError: true, content: expect.stringMatching(says), limit: { limit: 0 } });
+    });
+  },
+);
 
 test.each([
   ['agent.max_spawns=1', 'the ceiling of 1'],
@@ -140,16 +160,16 @@ test.each([
   expect(refusal).toMatchObject({ isError: true, content: expect.stringMatching(new RegExp(says, 'i')) });
 });
 
-describe('without a ceiling', () => {
+describe.each(PLACES)('%s, without a ceiling', (where) => {
   afterEach(() => void vi.restoreAllMocks());
 
   test.each([
     ...WAYS,
     ['a child of a child', async ({ runtime }: Tried) => (await runtime.skill('outer').run('x')).result] as const,
   ])('%s is let in once a turn of a child', async (_, go) => {
-    const { runtime } = await shop.open(script);
+    const { runtime } = await open(where);
     const before = await childTurns(runtime);
-    const check = vi.spyOn(Admission.prototype, 'check');
+    const check = vi.spyOn(Admission.prototype, where === 'here' ? 'check' : 'admit');
     await go({ runtime, session: await runtime.session({ resume: session }), ref });
     const turns = (await childTurns(runtime)) - before;
     expect(turns).toBeGreaterThan(0);
@@ -164,8 +184,11 @@ test('no other code starts or runs a session', () => {
       .filter((file) => file.endsWith('.ts') && pattern.test(readFileSync(join(root, file), 'utf8')))
       .map((file) => file.replaceAll('\\', '/'))
       .sort();
-  expect(using(/\bsession\.run\(/)).toEqual(['runtime/session-handle.ts', 'subagents/runner.ts']);
-  expect(using(/\bSession\.(create|copy|open)\(/)).toEqual(['runtime/runtime.ts', 'subagents/child-sessions.ts']);
+  // Workers open and run turns that are in their logs already: those of children were admitted by their callers.
+  const worker = 'runtime/session-work.ts';
+  expect(using(/\bsession\.run\(/)).toEqual(['runtime/session-handle.ts', worker, 'subagents/runner.ts']);
+  expect(using(/\bSession\.(create|copy)\(/)).toEqual(['runtime/runtime.ts', 'subagents/child-sessions.ts']);
+  expect(using(/\bSession\.open\(/)).toEqual(['runtime/runtime.ts', worker, 'subagents/child-sessions.ts']);
   expect(using(/\bnew ChildSessions\(/)).toEqual(['subagents/runner.ts']);
   expect(using(/\bnew Admission\(/)).toEqual(['runtime/open-runtime.ts']);
 });
