@@ -9,6 +9,7 @@ import { table } from './lib/line.js';
 import { startStandIn } from './lib/stand-in.js';
 import { agentRows } from './rows/agents.js';
 import { delegationRows } from './rows/delegation.js';
+import { engineRows } from './rows/engine.js';
 import { manyChildrenRows } from './rows/many-children.js';
 import { requestRows } from './rows/requests.js';
 import { sessionRows } from './rows/sessions.js';
@@ -33,6 +34,7 @@ const ROWS = {
   ...manyChildrenRows,
   ...sessionRows,
   ...skillRows,
+  ...engineRows,
 };
 
 const USAGE = `npm run bench -- [--only NAME,NAME] [--quick] [--json]\nrows: ${Object.keys(ROWS).join(', ')}`;
