@@ -3,7 +3,7 @@ import type { SessionInfo } from '../session/middleware.ts';
 import type { SessionStore } from '../store/contract.ts';
 
 /** How long nothing happens before it is asked whether anybody is there, in milliseconds. */
-const QUIET = 3_000;
+const QUIET = 5_000;
 
 /** Finds out why nothing happens in a session that others run: nobody has it, or it is gone. */
 export class Unattended {

@@ -7,7 +7,17 @@ export const LEASE_TTL = 30_000;
 interface Held {
   lease: Lease;
   onLost: (error: unknown) => void;
+  /** When the last renewal that came through was asked for. */
+  renewed: Moment;
 }
+
+/** By the clock, which goes on while a machine sleeps, and by one that nobody sets. */
+interface Moment {
+  wall: number;
+  steady: number;
+}
+
+const moment = (): Moment => ({ wall: Date.now(), steady: performance.now() });
 
 /** Holds the leases of one process and renews all of them on one timer, which keeps no process alive. */
 export class LeaseKeeper {
@@ -35,8 +45,9 @@ export class LeaseKeeper {
     }
     this.#claiming.add(session);
     try {
+      const renewed = moment();
       const lease = await this.#store.claim(session, this.#owner, this.#ttl);
-      this.#held.set(session, { lease, onLost });
+      this.#held.set(session, { lease, onLost, renewed });
       return lease;
     } finally {
       this.#claiming.delete(session);
@@ -53,6 +64,18 @@ export class LeaseKeeper {
     return this.#held.has(session) || this.#claiming.has(session);
   }
 
+  /**
+   * Renews a lease that may have run out, as when the process was stopped, and takes no time otherwise.
+   * When it is lost its holder has been told by the time this resolves.
+   */
+  async assure({ session }: Lease): Promise<void> {
+    const held = this.#held.get(session);
+    if (!held) return;
+    const { wall, steady } = moment();
+    const passed = Math.max(wall - held.renewed.wall, steady - held.renewed.steady);
+    if (passed >= this.#ttl) await this.#renew(held);
+  }
+
   async release(lease: Lease): Promise<void> {
     this.#held.delete(lease.session);
     if (this.#held.size === 0) {
@@ -67,9 +90,12 @@ export class LeaseKeeper {
     await Promise.all([...this.#held.values()].map((held) => this.#renew(held)));
   }
 
-  async #renew({ lease, onLost }: Held): Promise<void> {
+  async #renew(held: Held): Promise<void> {
+    const { lease, onLost } = held;
+    const renewed = moment();
     try {
       await this.#store.renew(lease, this.#ttl);
+      held.renewed = renewed;
     } catch (error) {
       if (!this.#held.delete(lease.session)) return;
       const why = `lost the lease of ${lease.session}: ${messageOf(error)}`;

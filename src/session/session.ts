@@ -198,6 +198,15 @@ export class Session {
   }
 
   /**
+   * Before anything that costs and leaves no trace: a process that was stopped may have lost the session.
+   * @throws ReasonixError `stale_writer` when somebody else has it.
+   */
+  async assureLease(): Promise<void> {
+    if (this.#lease) await this.host.leases.assure(this.#lease);
+    if (this.fatal) throw this.fatal;
+  }
+
+  /**
    * Appends in the order of calls; resolves when the events are durable and folded in. A function is
    * asked once everything before it is folded in, so that it decides on what the thread is then; the
    * promise is false when it gives nothing.

@@ -189,6 +189,7 @@ export class Turn implements TurnView {
 
   async #modelCall(toolChoice: 'auto' | 'none', signal: AbortSignal, isLast: boolean) {
     const model = await this.#session.model();
+    await this.#session.assureLease();
     const { system, tools } = this.#session.frozen;
     const { effort } = this.#session.started.model;
     const request = {

@@ -41,12 +41,12 @@ it('says once that no worker takes it, and goes on when one does', async () => {
   expect(told).toEqual([
     `session ${session.id} waits for a worker: all are busy, or there is none; start one with: reasonix worker --tag big`,
   ]);
-  await delay(3_500);
+  await delay(5_500);
   expect(told).toHaveLength(1);
   const claim = await runtime.work({ tags: ['big'] });
   onTestFinished(() => claim.close(0));
   expect((await run.result).answer).toBe('done');
-}, 20_000);
+}, 30_000);
 
 it('is cancelled soon when nobody runs it, whether or not the engine answers, and nobody takes it up later', async () => {
   const silent = new Promise<never>(() => {});
@@ -62,7 +62,7 @@ it('is cancelled soon when nobody runs it, whether or not the engine answers, an
     expect(performance.now() - before).toBeLessThan(2_500);
     expect(await worked(parts)).toBe(0);
   }
-}, 20_000);
+}, 30_000);
 
 it('stays cancelled when whoever cancelled it is gone before a worker comes', async () => {
   const parts = await submitter();
@@ -74,7 +74,7 @@ it('stays cancelled when whoever cancelled it is gone before a worker comes', as
   while ((await parts.store.read(session.id)).at(-1)?.type !== 'turn.cancelling') await delay(10);
   expect(await worked(parts)).toBe(0);
   expect((await parts.store.read(session.id)).at(-1)).toMatchObject({ type: 'turn.ended', status: 'cancelled' });
-}, 20_000);
+}, 30_000);
 
 it('leaves the end to its children, which are told in their logs as well', async () => {
   const parts = await submitter();
@@ -99,7 +99,7 @@ it('leaves the end to its children, which are told in their logs as well', async
   const { sessions } = await parts.store.list({ open: true });
   for (const { session: id } of sessions) while (!(await isTold(id))) await delay(20);
   expect(sessions.length).toBeGreaterThan(0);
-}, 20_000);
+}, 30_000);
 
 it('fails when the session is removed meanwhile', async () => {
   const { runtime, store } = await submitter();
@@ -108,4 +108,4 @@ it('fails when the session is removed meanwhile', async () => {
   while ((await store.list({ open: true })).sessions.length === 0) await delay(10);
   await store.delete(session.id);
   await expect(run.result).rejects.toMatchObject({ code: 'session_not_found' });
-}, 20_000);
+}, 30_000);
