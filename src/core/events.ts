@@ -96,6 +96,8 @@ const terms = z.object({
   allow: texts.optional(),
   /** That person lets writes run without asking. */
   yes: optionalFlag,
+  /** Asked in this turn in place of the session's own. */
+  model: z.object({ provider: text, name: text }).optional(),
 });
 
 const userMessage = z.object({

@@ -15,7 +15,7 @@ import { runTurn } from './run-turn.ts';
 import { prepare } from './setup.ts';
 import { Thread } from './thread.ts';
 import { Turn, type TurnOptions } from './turn.ts';
-import type { TurnInput, TurnResult } from './turn-result.ts';
+import type { Terms, TurnInput, TurnResult } from './turn-result.ts';
 
 /** Any long time, in milliseconds: that a timer runs is what counts. */
 const AWAKE_INTERVAL = 60_000;
@@ -138,11 +138,11 @@ export class Session {
 
   /** The model that is asked now: what children inherit. */
   get currentModel(): EventOf<'session.started'>['model'] {
-    return this.#chosen ?? this.started.model;
+    return this.#chosen ?? { ...this.started.model, ...this.thread.turn?.terms?.model };
   }
 
   model(): Promise<ResolvedModel> {
-    const { provider, name } = this.started.model;
+    const { provider, name } = this.currentModel;
     this.#model ??= this.host.resolveModel(provider, name).catch((error: unknown) => {
       if (!ReasonixError.isInstance(error, 'model_not_found')) throw error;
       throw new ReasonixError(
@@ -299,7 +299,14 @@ export class Session {
         hint: 'stop: whoever holds the parent now goes on with both',
       });
     }
-    const message = { type: 'user.message' as const, origin, content: wellFormed(content), from, permissions, terms };
+    const message = {
+      type: 'user.message' as const,
+      origin,
+      content: wellFormed(content),
+      from,
+      permissions,
+      terms: terms && this.#withModel(terms),
+    };
     const begun: SessionEvent[] = [...events, message];
     if (hostCall) {
       begun.push({
@@ -313,6 +320,13 @@ export class Session {
       });
     }
     await this.append(begun);
+  }
+
+  /** Whoever runs the turn asks the model that was chosen here. */
+  #withModel(terms: Terms): Terms {
+    if (!this.#chosen) return terms;
+    const { provider, name } = this.#chosen;
+    return { ...terms, model: { provider, name } };
   }
 }
 
