@@ -60,6 +60,7 @@ const CAPS: Readonly<Record<string, number>> = {
   'limit-reached': 190,
   'mcp-left-out': 50,
   'mcp-no-reason': 40,
+  'message-late': 120,
   'message-sent': 60,
   'missing-tools': 110,
   'model-changed': 95,

@@ -6,7 +6,8 @@ export class CancelInbox {
   readonly #listeners = new Set<(cancel: Cancel) => void>();
 
   deliver(cancel: Cancel): void {
-    const key = JSON.stringify([cancel.upTo, cancel.reason]);
+    const { upTo, reason, message } = cancel;
+    const key = JSON.stringify([upTo, reason, message?.session, message?.call]);
     if (this.#requests.has(key)) return;
     this.#requests.set(key, cancel);
     for (const listener of this.#listeners) listener(cancel);

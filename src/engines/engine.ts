@@ -7,10 +7,15 @@ export interface Job {
   tag?: string | undefined;
 }
 
-/** A request to end the turn of a session that began at or before the event `upTo`; later turns are left alone. */
+/**
+ * A request to end the turn of a session that began at or before the event `upTo`; later turns are left alone.
+ * With a `message` the turn goes on, and is to take it in.
+ */
 export interface Cancel {
   reason: string;
   upTo: number;
+  /** What the call of another session says to this one: one message, however often it comes. */
+  message?: { session: string; call: string; content: string } | undefined;
 }
 
 /**
@@ -21,7 +26,7 @@ export type Outcome = 'ended' | 'parked' | 'busy';
 
 /** What a run is told from outside while it goes on. */
 export interface RunControl {
-  /** Calls `listener` with every request to cancel the session, those that came before the run included. */
+  /** Calls `listener` once with every request to cancel the session, those that came before the run included. */
   onCancel(listener: (cancel: Cancel) => void): void;
   /** Aborts when the worker wants to end: the run goes on to the end of its step, and is handed over. */
   readonly leaving: AbortSignal;
@@ -63,7 +68,7 @@ export interface Engine {
   park(job: Job, until?: number): Promise<void>;
   /** Has a session run for which something has come. */
   wake(job: Job): Promise<void>;
-  /** Tells the run of a session to end its turn, wherever it runs; one that waits or is parked is run for that. */
+  /** Tells the run of a session to end its turn, or its message, wherever it runs; one that waits or is parked is run for that. */
   cancel(job: Job, cancel: Cancel): Promise<void>;
   /** Takes sessions and runs them, until the claim is closed. */
   claim(run: Run, options: ClaimOptions): Promise<Claim>;

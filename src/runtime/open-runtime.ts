@@ -17,9 +17,10 @@ import { recordUse } from '../skills/usage.ts';
 import type { SessionStore } from '../store/contract.ts';
 import { processOwner } from '../store/owner.ts';
 import { Admission } from '../subagents/admission.ts';
-import { type BackgroundOptions, backgroundHost } from '../subagents/background.ts';
+import { type BackgroundOptions, backgroundHost } from '../subagents/background-host.ts';
 import { BackgroundTools } from '../subagents/background-tools.ts';
 import { Dispatcher } from '../subagents/dispatcher.ts';
+import type { Elsewhere } from '../subagents/elsewhere.ts';
 import { clippedAnswer } from '../subagents/fair-share.ts';
 import { Isolation } from '../subagents/isolation.ts';
 import { type LiveSession, skillPath } from '../subagents/live.ts';
@@ -110,14 +111,15 @@ async function wire(options: RuntimeOptions, loaded: LoadedConfig, parts: Parts)
   };
   const admission = new Admission(inProcessSlots(options.maxConcurrent ?? config.agent.max_concurrent));
   const secrets = secretsOf(options.env ?? process.env, keyVariables(config));
+  const elsewhere: Elsewhere | undefined = engine && {
+    start: async (child) => (await engine.get()).start(child),
+    cancel: async (child, cancel) => (await engine.get()).cancel(child, cancel),
+  };
   const runner = new SubagentRunner({
     host,
     live,
     admission,
-    elsewhere: engine && {
-      start: async (child) => (await engine.get()).start(child),
-      cancel: async (child, cancel) => (await engine.get()).cancel(child, cancel),
-    },
+    elsewhere,
     tools,
     isolation,
     hasScratch: true,
@@ -128,7 +130,7 @@ async function wire(options: RuntimeOptions, loaded: LoadedConfig, parts: Parts)
   const texts: BackgroundOptions['texts'] = (results) =>
     boundedTexts(results, config.tools.output_limit).map((text) => maskKeys(text, secrets));
   const atEnd = config.agent.background_at_end;
-  Object.assign(host, { background: backgroundHost({ live, runner, admission, atEnd, texts }) });
+  Object.assign(host, { background: backgroundHost({ host, live, runner, admission, elsewhere, atEnd, texts }) });
   const service = new Dispatcher({
     store,
     live,

@@ -1,12 +1,13 @@
 import { Budget } from '../core/budget.ts';
 import { ReasonixError } from '../core/errors.ts';
-import { Parked } from '../core/parked.ts';
-import type { Engine, Job, Outcome, RunControl } from '../engines/engine.ts';
+import { earliest, Parked } from '../core/parked.ts';
+import type { Cancel, Engine, Job, Outcome, RunControl } from '../engines/engine.ts';
 import { Session } from '../session/session.ts';
 import { type OpenTurn, Thread } from '../session/thread.ts';
 import { spentIn } from '../subagents/child-budget.ts';
 import { handed } from '../subagents/elsewhere.ts';
 import { ledgerOf } from '../subagents/tree-ledger.ts';
+import { awaitedBy } from './awaited.ts';
 import type { Wiring } from './runtime.ts';
 
 /**
@@ -26,34 +27,79 @@ export async function runOpenTurn(wiring: Wiring, engine: Engine, job: Job, cont
   if (!thread.turn.terms) return 'ended';
   const cancelled = new AbortController();
   const { seq, cancelling } = thread.turn;
-  control.onCancel(({ reason, upTo }) => {
-    if (upTo >= seq) cancelled.abort(new ReasonixError('cancelled', reason));
+  const messages = new Messages();
+  control.onCancel((told) => {
+    if (told.upTo < seq) return;
+    if (told.message) messages.add(told.message);
+    else cancelled.abort(new ReasonixError('cancelled', told.reason));
   });
   const isTold = cancelled.signal.aborted && cancelling === undefined;
   if (cancelling !== undefined) cancelled.abort(new ReasonixError('cancelled', cancelling));
   const budget = await budgetOf(wiring, thread, thread.turn);
-  if (!isTold && (budget.remainingTime() ?? 1) > 0 && (await waitsForChildren(wiring, thread))) {
+  const hasNews = isTold || messages.hasNew(thread) || (budget.remainingTime() ?? 1) <= 0;
+  if (!hasNews && (await waitsForChildren(wiring, thread))) {
     await engine.park(job, deadlineOf(budget));
     return 'parked';
   }
-  return run(wiring, engine, { job, thread, budget, signal: cancelled.signal, leaving: control.leaving });
+  return run(wiring, engine, { job, thread, budget, messages, signal: cancelled.signal, leaving: control.leaving });
+}
+
+type SentMessage = NonNullable<Cancel['message']>;
+
+/** What other sessions say to one, before and while it runs; each is in its log once, and none behind its turn. */
+class Messages {
+  readonly #early: SentMessage[] = [];
+  #session: Session | undefined;
+
+  add(message: SentMessage): void {
+    if (this.#session) put(this.#session, message);
+    else this.#early.push(message);
+  }
+
+  hasNew(thread: Thread): boolean {
+    return this.#early.some((message) => !isIn(thread, message));
+  }
+
+  /** The session holds its lease, and takes them from now on. */
+  open(session: Session): void {
+    this.#session = session;
+    for (const message of this.#early) put(session, message);
+  }
+}
+
+const isIn = ({ received }: Thread, { session, call }: SentMessage): boolean => received.has(`${session} ${call}`);
+
+function put(session: Session, message: SentMessage): void {
+  const { thread } = session;
+  const { session: sender, call, content } = message;
+  const append = session.append(() =>
+    thread.turn && !isIn(thread, message)
+      ? [{ type: 'message.received', from: { session: sender, call }, content }]
+      : [],
+  );
+  // A log that cannot be written ends the run, and whoever has sent it sends it again.
+  append.catch(() => {});
 }
 
 interface Work {
   job: Job;
   thread: Thread;
   budget: Budget;
+  messages: Messages;
   signal: AbortSignal;
   leaving: AbortSignal;
 }
 
-async function run(wiring: Wiring, engine: Engine, { job, thread, budget, signal, leaving }: Work): Promise<Outcome> {
+async function run(wiring: Wiring, engine: Engine, work: Work): Promise<Outcome> {
+  const { job, thread, budget, messages, signal, leaving } = work;
   const { live, host, isolation, tools } = wiring;
   try {
     const session = await Session.open(host, thread, (info) => tools(info.cwd, info.library));
     live.set(session.id, { session, budget });
     try {
       await isolation.ready(session.info);
+      await session.claim();
+      messages.open(session);
       await session.run(undefined, { budget, signal, leaving });
     } finally {
       live.delete(session.id);
@@ -62,7 +108,7 @@ async function run(wiring: Wiring, engine: Engine, { job, thread, budget, signal
     return 'ended';
   } catch (error) {
     if (error instanceof Parked) {
-      await engine.park(job, deadlineOf(budget));
+      await engine.park(job, earliest([deadlineOf(budget), error.until]));
       if (leaving.aborted) await engine.wake(job);
       return 'parked';
     }
@@ -92,13 +138,14 @@ function deadlineOf(budget: Budget): number | undefined {
   return left === undefined || left <= 0 ? undefined : Date.now() + left;
 }
 
-/** A look at the children of a turn's open calls, without setting the session up: a wake-up for each child is cheap. */
-async function waitsForChildren({ store }: Wiring, { session, openCalls, inbox }: Thread): Promise<boolean> {
-  if (openCalls.size === 0 || inbox.length > 0) return false;
+/** A look at a turn's children, without setting the session up: a wake-up for each child is cheap. */
+async function waitsForChildren({ store, host }: Wiring, thread: Thread): Promise<boolean> {
+  const isAwaited = awaitedBy(thread, host.background?.atEnd);
+  if (!isAwaited) return false;
+  const { session } = thread;
   for (let cursor: string | undefined, isFirst = true; isFirst || cursor; isFirst = false) {
     const page = await store.list({ open: true, parent: { session } }, { limit: 1000, cursor });
-    const isOpen = page.sessions.some(({ parent }) => openCalls.has(parent?.call.split('#')[0] ?? ''));
-    if (isOpen) return true;
+    if (page.sessions.some(isAwaited)) return true;
     cursor = page.next;
   }
   return false;

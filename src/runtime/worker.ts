@@ -2,6 +2,7 @@ import { describeError, type ErrorCode, messageOf, ReasonixError } from '../core
 import type { Claim, ClaimOptions, Engine, Job, JobCounts, Outcome, Run } from '../engines/engine.ts';
 import { Thread } from '../session/thread.ts';
 import type { SessionSummary } from '../store/contract.ts';
+import { awaitedBy } from './awaited.ts';
 import type { Wiring } from './runtime.ts';
 import { runOpenTurn } from './session-work.ts';
 
@@ -124,8 +125,8 @@ const isForOthers = (error: unknown): error is ReasonixError =>
 class LostSessions {
   readonly #wiring: Wiring;
   readonly #engine: Engine;
-  /** Those of the last look that are left to others, with the number of their last event. */
-  #othersLast = new Map<string, number>();
+  /** Those of the last look that were left alone: the number of their last event, and whether children were open. */
+  #leftLast = new Map<string, string>();
 
   constructor(wiring: Wiring, engine: Engine) {
     this.#wiring = wiring;
@@ -135,16 +136,23 @@ class LostSessions {
   async bringBack(): Promise<void> {
     const all = (await this.#engine.forgot?.()) ?? false;
     const open = await this.#open();
-    // One that waits for children has nothing to do before one of them has ended, and that wakes it.
-    const waiting = new Set(all ? [] : open.map(({ parent }) => parent?.session));
-    const others = new Map<string, number>();
+    const children = all ? new Map<string, SessionSummary[]>() : childrenIn(open);
+    const left = new Map<string, string>();
     for (const { session, root, holder, lastSeq } of open) {
-      if (holder !== undefined || waiting.has(session)) continue;
-      const log = this.#othersLast.get(session) === lastSeq ? undefined : await this.#read(session);
-      if (!log?.turn?.terms) others.set(session, lastSeq);
+      if (holder !== undefined) continue;
+      const state = `${lastSeq} ${children.has(session)}`;
+      const log = this.#leftLast.get(session) === state ? undefined : await this.#read(session);
+      if (!log?.turn?.terms || this.#isWaiting(log, children.get(session))) left.set(session, state);
       else await this.#wake({ session, root, tag: log.started?.tag });
     }
-    this.#othersLast = others;
+    this.#leftLast = left;
+  }
+
+  /** One that waits for children has nothing to do before one of them has ended, and that wakes it. */
+  #isWaiting(log: Thread, children: readonly SessionSummary[] = []): boolean {
+    if (children.length === 0) return false;
+    const isAwaited = awaitedBy(log, this.#wiring.host.background?.atEnd);
+    return isAwaited !== undefined && children.some(isAwaited);
   }
 
   async #wake(job: Job): Promise<void> {
@@ -170,4 +178,17 @@ class LostSessions {
       throw error;
     }
   }
+}
+
+/** Those of `open` that have a parent, by its id. */
+function childrenIn(open: readonly SessionSummary[]): Map<string, SessionSummary[]> {
+  const children = new Map<string, SessionSummary[]>();
+  for (const summary of open) {
+    const parent = summary.parent?.session;
+    if (parent === undefined) continue;
+    const siblings = children.get(parent);
+    if (siblings) siblings.push(summary);
+    else children.set(parent, [summary]);
+  }
+  return children;
 }

@@ -5,13 +5,18 @@ import type { Session } from './session.ts';
 export interface BackgroundChildren {
   /** Lets those run that the log has as started and that do not run here yet: new ones, and after a crash all. */
   launch(): void;
+  /** Takes note of ends that nobody tells of; absent where they are told. Cheap: it may be called in every step. */
+  look?(): Promise<void>;
   /** The events that deliver each child that has ended, in the order of their ends; empty when none has. */
   deliveries(): SessionEvent[];
-  /** Resolves when none runs any more, or when a message to the session has arrived. @throws the signal's reason. */
+  /**
+   * Resolves when none runs any more, or when a message to the session has arrived.
+   * @throws the signal's reason; `Parked` where others run them: their ends bring the turn back.
+   */
   settled(signal: AbortSignal): Promise<void>;
-  /** Ends all of them and waits for it: after it `deliveries` has every one. */
+  /** Ends all of them and waits for it: after it `deliveries` has every one. @throws `Parked` as `settled`. */
   stop(reason: string): Promise<void>;
-  /** Ends what runs here and leaves the logs of others alone; nothing is delivered any more. */
+  /** Ends what runs in this process and leaves the logs of others alone; nothing is delivered any more. */
   halt(): Promise<void>;
 }
 

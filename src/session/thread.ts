@@ -107,6 +107,8 @@ export class Thread {
   askedAt = 0;
   /** Calls of other sessions that have sent a task or a continuation, as `session call`. */
   readonly callers = new Set<string>();
+  /** Calls of other sessions whose messages have come into the inbox, as `session call`. */
+  readonly received = new Set<string>();
   /** Ids of all calls so far: a provider may send one twice. */
   readonly callIds = new Set<string>();
   readonly #slots = new Map<string, number>();
@@ -189,6 +191,7 @@ export class Thread {
         break;
       case 'message.received':
         this.inbox.push({ from: event.from, content: event.content });
+        this.received.add(`${event.from.session} ${event.from.call}`);
         break;
     }
   }

@@ -75,12 +75,12 @@ export class ToolCalls {
   }
 
   async #answer(item: Prepared, recovering: boolean): Promise<void> {
-    const outcome = item.kind === 'ready' ? await this.#run(item, recovering) : item.outcome;
     try {
+      const outcome = item.kind === 'ready' ? await this.#run(item, recovering) : item.outcome;
       await this.#session.append([...(outcome.events ?? []), resultOf(item.call, outcome)]);
     } catch (error) {
       // A sibling may wait for a child that will never start now.
-      void this.#children?.halt();
+      if (!(error instanceof Parked)) void this.#children?.halt();
       throw error;
     }
     this.#children?.launch();

@@ -74,6 +74,7 @@ export class Turn implements TurnView {
   async ask(): Promise<ModelReply> {
     this.#outer.throwIfAborted();
     if (this.#leaving?.aborted) throw new Parked();
+    await this.#children?.look?.();
     await this.#takeIn();
     return this.#log(await this.#askChain(await this.#modelCall('auto', this.signal, false)));
   }

@@ -3,15 +3,17 @@ import { prompt } from '../core/prompts.ts';
 import type { SessionStore } from '../store/contract.ts';
 import type { ToolContext, ToolOutcome } from '../tools/define-tool.ts';
 import type { CancelSubagentInput, SendToSubagentInput, WaitSubagentsInput } from '../tools/skill-service.ts';
-import { type Background, type BackgroundOptions, endEvents } from './background.ts';
+import type { Background } from './background.ts';
+import { endEvents } from './child-end.ts';
 import { isFrom } from './child-log.ts';
 import type { LiveSession } from './live.ts';
 import { findReference } from './references.ts';
 import { statusText } from './result-text.ts';
+import type { ResultTexts } from './undelivered.ts';
 
 export interface BackgroundToolsOptions {
   store: SessionStore;
-  texts: BackgroundOptions['texts'];
+  texts: ResultTexts;
 }
 
 /** What a session can do about the children that run beside its turn. */
@@ -33,7 +35,9 @@ export class BackgroundTools {
     const lines = await Promise.all(others.map((reference) => this.#lineOrProblem(reference, caller)));
     const running = () => ours.filter((reference) => background.running.includes(reference));
     const isEnough = () => running().length === 0 || (input.mode === 'any' && running().length < ours.length);
-    await background.wait(isEnough, context.signal, input.timeout === undefined ? undefined : input.timeout * 1000);
+    const { signal, recovering } = context;
+    const timeout = input.timeout === undefined ? undefined : input.timeout * 1000;
+    await background.wait(isEnough, { signal, recovering, timeout });
     const claimed = background.claim(ours, context.call);
     const results = this.#options.texts(claimed.map(({ ended }) => ended.result));
     const left = ours.filter((reference) => !claimed.some(({ ended }) => ended.result.reference === reference));
@@ -50,7 +54,7 @@ export class BackgroundTools {
   async cancel({ ref, reason }: CancelSubagentInput, caller: LiveSession, context: ToolContext): Promise<ToolOutcome> {
     const background = backgroundOf(caller);
     await background.started(context.call, context.signal);
-    const cancelled = await background.cancel(ref, reason?.trim() || prompt('cancelled-by-parent'));
+    const cancelled = await background.cancel(ref, reason?.trim() || prompt('cancelled-by-parent'), context);
     return { content: cancelled ? prompt('subagent-cancelled', { reference: ref }) : await this.#line(ref, caller) };
   }
 
@@ -64,11 +68,10 @@ export class BackgroundTools {
       const events = await this.#options.store.read(ref);
       if (events.some((event) => event.type === 'message.received' && isFrom(event.from, from))) return sent;
     }
-    const session = await background.sessionOf(ref);
-    const isIn = await session?.append(() =>
-      session.thread.turn ? [{ type: 'message.received', from, content: message }] : [],
-    );
-    return isIn ? sent : { content: await this.#line(ref, caller), isError: true };
+    const state = await background.send(ref, { from, content: message }, context);
+    if (state === 'sent') return sent;
+    const content = state === 'late' ? prompt('message-late', { reference: ref }) : await this.#line(ref, caller);
+    return { content, isError: true };
   }
 
   async #lineOrProblem(reference: string, caller: LiveSession): Promise<string> {

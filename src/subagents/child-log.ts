@@ -20,22 +20,43 @@ export interface EndedChild {
 export const isFrom = (from: Caller | undefined, { session, call }: Caller): boolean =>
   from?.session === session && from.call === call;
 
-/**
- * The state of a child, and the turn that `caller` asked for: how it ended, though others may have gone on
- * with the child since, or what there is of it.
- */
+/** The log of a child, as far as it was read, and in it the turn that `caller` asked for. */
+export class ChildLog {
+  readonly thread: Thread;
+  /** How that turn ended, though others may have gone on with the child since. */
+  ended: EndedChild | undefined;
+  readonly #caller: Caller;
+
+  constructor(reference: string, caller: Caller) {
+    this.thread = new Thread(reference);
+    this.#caller = caller;
+  }
+
+  /** The turn while it is open. */
+  get cut(): OpenTurn | undefined {
+    return isFrom(this.thread.turn?.from, this.#caller) ? this.thread.turn : undefined;
+  }
+
+  /** Takes in the events that follow. */
+  take(events: readonly StoredEvent[]): void {
+    for (const event of events) {
+      this.thread.apply(event);
+      if (event.type !== 'turn.ended' || this.ended) continue;
+      if (isFrom(this.thread.ended?.from, this.#caller)) this.ended = endOf(this.thread);
+    }
+  }
+}
+
+/** The state of a child, and the turn that `caller` asked for: how it ended, or what there is of it. */
 export function readChild(
   reference: string,
   events: readonly StoredEvent[],
   caller: Caller,
 ): { thread: Thread; ended: EndedChild | undefined; cut: OpenTurn | undefined } {
-  const thread = new Thread(reference);
-  let ended: EndedChild | undefined;
-  for (const event of events) {
-    thread.apply(event);
-    if (event.type === 'turn.ended' && !ended && isFrom(thread.ended?.from, caller)) ended = endOf(thread);
-  }
-  return { thread, ended, cut: isFrom(thread.turn?.from, caller) ? thread.turn : undefined };
+  const log = new ChildLog(reference, caller);
+  log.take(events);
+  const { thread, ended, cut } = log;
+  return { thread, ended, cut };
 }
 
 /** The turn of a child that ended last. */

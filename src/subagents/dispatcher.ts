@@ -23,6 +23,7 @@ import type {
 } from '../tools/skill-service.ts';
 import type { BackgroundTools } from './background-tools.ts';
 import { appliedText } from './changes-text.ts';
+import { usageEvent } from './child-end.ts';
 import { cleanName } from './clean-name.ts';
 import { findSkill, refused, taskFor } from './find-skill.ts';
 import { GONE, goneSkill, isGone } from './gone-skill.ts';
@@ -32,7 +33,7 @@ import { listChildren } from './list-children.ts';
 import type { LiveSession, LiveSessions } from './live.ts';
 import { findReference } from './references.ts';
 import { resultText } from './result-text.ts';
-import { type ChildRequest, type SubagentRunner, usageEvent } from './runner.ts';
+import type { ChildRequest, SubagentRunner } from './runner.ts';
 
 /** Called with every skill that `install_skill` has written. */
 export type InstalledHook = (skill: { name: string; path: string; scope: 'project' | 'user' }) => void;
@@ -187,9 +188,7 @@ export class Dispatcher implements SkillService {
     const { call, signal, recovering } = context;
     const request = { parent, call, skill, body, task, continueFrom, forkFrom, inputsFrom, signal, recovering };
     const note = continueFrom ? undefined : await this.#unknownPreloads(skill, context);
-    // A turn that is parked while its children run has nobody who could deliver what they find.
-    const isElsewhere = parent.session.thread.turn?.terms !== undefined;
-    if (this.#options.background && input.background && !parent.session.thread.hostCall && !isElsewhere) {
+    if (this.#options.background && input.background && !parent.session.thread.hostCall && mayRunBeside(request)) {
       return withNote(await this.#runBeside(request, parent), note);
     }
     const result = await this.#options.runner.run(request);
@@ -232,11 +231,8 @@ export class Dispatcher implements SkillService {
   async #runBeside(request: ChildRequest, { background, session }: LiveSession): Promise<ToolOutcome> {
     const { call, skill, body } = request;
     if (!background) throw new Error(`the turn of session ${session.id} has no place for children beside it`);
-    // A middleware may try a call again.
-    const made = await (background.madeBy(call) ?? this.#options.runner.prepare(request));
-    background.add(made, call);
+    const child = await background.start(request);
     await this.#options.recordUse(skill.name, session.id);
-    const { reference: child } = made;
     return {
       content: prompt('subagent-started', { reference: child, skill: skill.name }),
       child,
@@ -258,6 +254,10 @@ export class Dispatcher implements SkillService {
     return caller;
   }
 }
+
+/** A turn that others may go on with is left while its children run; one with a worktree runs only here. */
+const mayRunBeside = ({ parent, skill }: ChildRequest): boolean =>
+  parent.session.thread.turn?.terms === undefined || skill.isolation !== 'worktree';
 
 const withNote = (outcome: ToolOutcome, note: string | undefined): ToolOutcome =>
   note === undefined ? outcome : { ...outcome, content: `${outcome.content}\n\n${note}` };

@@ -12,11 +12,18 @@ export interface Handed {
   tag?: string | undefined;
 }
 
+/** What the run of a session is told while it goes on. */
+export interface Told {
+  reason: string;
+  upTo: number;
+  message?: { session: string; call: string; content: string } | undefined;
+}
+
 /** Where children run that their caller leaves to others while its own turn is parked. */
 export interface Elsewhere {
   start(child: Handed): Promise<void>;
-  /** Ends the turn of a session that began at or before the event `upTo`. */
-  cancel(child: Handed, cancel: { reason: string; upTo: number }): Promise<void>;
+  /** Ends the turn of a session that began at or before the event `upTo`, or gives it a message. */
+  cancel(child: Handed, cancel: Told): Promise<void>;
 }
 
 export const handed = ({ started, session }: Pick<Thread, 'started' | 'session'>): Handed => ({

@@ -9,10 +9,11 @@ import type { Skill, SkillBody } from '../skills/types.ts';
 import type { SessionStore } from '../store/contract.ts';
 import type { ToolOutcome } from '../tools/define-tool.ts';
 import type { RunSkillInput } from '../tools/skill-service.ts';
+import { usageEvent } from './child-end.ts';
 import { clippedAnswer, fairShare } from './fair-share.ts';
 import type { LiveSession } from './live.ts';
 import { type ChildResult, statusText } from './result-text.ts';
-import { type SubagentRunner, usageEvent } from './runner.ts';
+import type { SubagentRunner } from './runner.ts';
 
 /** Most items of one call. */
 export const MOST_ITEMS = 100;

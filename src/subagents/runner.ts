@@ -1,14 +1,13 @@
 import { Budget } from '../core/budget.ts';
-import { describeError, ReasonixError } from '../core/errors.ts';
-import type { EventOf } from '../core/events.ts';
+import { ReasonixError } from '../core/errors.ts';
 import { Parked } from '../core/parked.ts';
 import { prompt } from '../core/prompts.ts';
 import type { Session } from '../session/session.ts';
-import type { OpenTurn, Thread } from '../session/thread.ts';
-import { turnResult } from '../session/turn-result.ts';
+import type { OpenTurn } from '../session/thread.ts';
 import type { Admission } from './admission.ts';
 import { changesText } from './changes-text.ts';
 import { limitsOf, limitsOfStarted, spentIn } from './child-budget.ts';
+import { failedEnd } from './child-end.ts';
 import { type Caller, type EndedChild, endOf, readChild } from './child-log.ts';
 import { type ChildRequest, ChildSessions, type ChildSessionsOptions, type ChildStart } from './child-sessions.ts';
 import { type Elsewhere, type Handed, handed, logCancelling, termsBelow } from './elsewhere.ts';
@@ -72,6 +71,26 @@ export class SubagentRunner {
       stopWithChild(parent, error);
       throw error;
     }
+  }
+
+  /** As `prepare`, for a child that others run; its reference. */
+  async leave(elsewhere: Elsewhere, request: ChildRequest): Promise<string> {
+    const { parent, call, recovering } = request;
+    if (recovering) await reserve(this.#options.host.store, parent);
+    const planned = await this.#sessions.plan(request);
+    if ('ended' in planned) return planned.ended.result.reference;
+    takePlace(parent, call, await parent.reserved);
+    return (await this.#leave(elsewhere, request, planned.start)).session;
+  }
+
+  /** The end of a child that others ran beside the turn, as its parent gets it and pays for it. */
+  async settle(ended: EndedChild, parent: LiveSession, call: string): Promise<EndedChild> {
+    const { isAgain } = takePlace(parent, call, await parent.reserved);
+    if (ended.turn) {
+      const { tokens, cost, spawns } = spentIn(ended.turn);
+      parent.budget.charge({ tokens, cost, spawns: isAgain ? spawns : spawns + 1 });
+    }
+    return { ...ended, result: await this.#settled(ended.result, parent) };
   }
 
   /** A background child that was let in before a crash, from its log. */
@@ -174,8 +193,14 @@ export class SubagentRunner {
     }
   }
 
-  /** Makes a child durable and leaves it to others; its end wakes the parent, whose turn is parked meanwhile. */
-  async #handOver(elsewhere: Elsewhere, request: ChildRequest, { make, cut, log }: ChildStart): Promise<never> {
+  /** Leaves a child to others; its end wakes the parent, whose turn is parked meanwhile. */
+  async #handOver(elsewhere: Elsewhere, request: ChildRequest, start: ChildStart): Promise<never> {
+    await this.#leave(elsewhere, request, start);
+    throw new Parked();
+  }
+
+  /** Lets a child in, makes it durable with its task, and has others run it. */
+  async #leave(elsewhere: Elsewhere, request: ChildRequest, { make, cut, log }: ChildStart): Promise<Handed> {
     const { parent, skill, signal } = request;
     const { admission, childSteps } = this.#options;
     if (cut) admission.charge(parent);
@@ -183,12 +208,20 @@ export class SubagentRunner {
     const child = cut && log ? handed(log) : await this.#begun(request, make, limitsOf(skill, childSteps));
     // Whoever has taken the tree over goes on with the child.
     if (parent.session.fatal) throw parent.session.fatal;
-    if (signal.aborted) {
-      await logCancelling(parent.session, signal);
-      await elsewhere.cancel(child, { reason: prompt('parent-ended'), upTo: log?.lastSeq ?? Number.MAX_SAFE_INTEGER });
+    try {
+      if (signal.aborted) {
+        await logCancelling(parent.session, signal);
+        await elsewhere.cancel(child, {
+          reason: prompt('parent-ended'),
+          upTo: log?.lastSeq ?? Number.MAX_SAFE_INTEGER,
+        });
+      }
+      await elsewhere.start(child);
+      return child;
+    } catch (error) {
+      stopWithChild(parent, error);
+      throw error;
     }
-    await elsewhere.start(child);
-    throw new Parked();
   }
 
   /** A child with its task in its log. */
@@ -256,26 +289,4 @@ function budgetOf(
   const budget = new Budget(limits, { parent: parent.budget, setBy, spent: cut && spentIn(cut) });
   budget.charge(spentOf(below));
   return budget;
-}
-
-/** The end of a child whose log could not take it: what it has so far, and why. */
-export function failedEnd(thread: Thread, error: unknown): EndedChild {
-  const answer = thread.turn?.lastText ?? '';
-  const turn = turnResult({ status: 'failed', answer, reason: describeError(error) }, thread.turn);
-  const skill = thread.started?.skill?.name ?? '';
-  return { result: { reference: thread.session, skill, turn }, at: new Date().toISOString(), turn: thread.turn };
-}
-
-/** What the call costs the parent: logged once, together with the call's result. */
-export function usageEvent(call: string, { reference, turn }: ChildResult): EventOf<'usage'> {
-  const { usage, cost, steps, childSteps, spawns } = turn;
-  const event: EventOf<'usage'> = {
-    type: 'usage',
-    call,
-    child: reference,
-    usage: usage.total,
-    steps: steps + childSteps,
-    spawns: spawns + 1,
-  };
-  return cost.total === undefined ? event : { ...event, cost: cost.total };
 }

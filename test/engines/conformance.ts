@@ -316,6 +316,28 @@ export function describeEngine(name: string, open: () => Promise<OpenedEngine>):
         expect(performance.now() - sent).toBeLessThan(1_000);
       });
 
+      test('carries messages beside requests to end, each once', async () => {
+        const told: Cancel[] = [];
+        const gate = new Gate();
+        const { recorder } = await work(async (_job, { onCancel }) => {
+          onCancel((each) => void told.push(each));
+          await gate.passed;
+          return 'ended';
+        });
+        await engine.start(job('a'));
+        await eventually(() => expect(recorder.begun).toHaveLength(1));
+        const say = (call: string, content: string): Cancel => ({
+          ...cancel,
+          message: { session: 'parent', call, content },
+        });
+        const sent = [say('one', 'faster'), say('two', 'faster'), cancel];
+        for (const each of [...sent, ...sent]) await engine.cancel(job('a'), each);
+        await eventually(() => expect(told).toHaveLength(3));
+        await delay(50);
+        expect(told).toEqual(sent);
+        gate.open();
+      });
+
       test('tells every listener of every request, once', async () => {
         const told: string[] = [];
         const gate = new Gate();
