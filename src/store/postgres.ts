@@ -5,6 +5,7 @@ import { encodeEvents } from './codec.ts';
 import type { BlobStore, FollowableStore, Lease, ListFilter, Page, ReadOptions, SessionSummary } from './contract.ts';
 import { storeClosed } from './errors.ts';
 import { Followers } from './followers.ts';
+import { Announcer } from './postgres/announcer.ts';
 import { Blobs } from './postgres/blobs.ts';
 import { Connection } from './postgres/connection.ts';
 import { Leases } from './postgres/leases.ts';
@@ -70,6 +71,7 @@ class SharedStore implements FollowableStore, BlobStore {
   readonly #blobs: Blobs;
   readonly #followers: Followers;
   readonly #listener: Listener;
+  readonly #announcer: Announcer;
   /** Appends of one session go out in the order in which they were asked for. */
   readonly #appending = new Map<string, Promise<unknown>>();
   #poll: NodeJS.Timeout | undefined;
@@ -83,6 +85,9 @@ class SharedStore implements FollowableStore, BlobStore {
     this.#blobs = new Blobs(connection);
     this.#followers = new Followers((count) => this.#followWhile(count > 0));
     const channel = `${connection.schema}_events`;
+    this.#announcer = new Announcer((sessions) =>
+      connection.once('select pg_notify($1, session) from unnest($2::text[]) as session', [channel, sessions]),
+    );
     this.#listener = new Listener({
       url: settings.listenUrl,
       channel,
@@ -108,6 +113,7 @@ class SharedStore implements FollowableStore, BlobStore {
     try {
       const result = await appended;
       this.#followers.notify(session);
+      this.#announcer.announce(session);
       return result;
     } finally {
       if (this.#appending.get(session) === settled) this.#appending.delete(session);
@@ -183,6 +189,7 @@ class SharedStore implements FollowableStore, BlobStore {
       this.#followers.close();
       this.#followWhile(false);
       await Promise.allSettled([...this.#appending.values()]);
+      await this.#announcer.settled();
       await this.#listener.close();
       await this.#connection.close();
     })();

@@ -104,6 +104,8 @@ describe.skipIf(!isInstalled)('postgres store with a real server', () => {
     const { store } = await open({ url, poolSize: 1 });
     const { session, first } = newLog();
     await store.append(session, 0, [first]);
+    // Behind what tells others of it, over the one connection.
+    await store.read(session);
     proxy.loseNextAnswer();
     const appended = await store.append(session, 1, [user('once'), said('only')]);
     expect(proxy.lost).toBe(1);
@@ -173,6 +175,33 @@ describe.skipIf(!isInstalled)('postgres store with a real server', () => {
     }
     await sawThree;
     expect(seen.map(({ seq }) => seq)).toEqual([1, 2, 3, 4]);
+  });
+
+  test('appends do not wait for a commit with a notification that is not on the disk yet', async () => {
+    const { store } = await open();
+    const { session, first } = newLog();
+    const slow = new pg.Client({ connectionString: server.url });
+    await slow.connect();
+    // A standby that nobody is: a commit that waits for it holds its locks.
+    const wait = (name: string) => rowsOf(`alter system set synchronous_standby_names = '${name}'`);
+    await rowsOf('alter system set synchronous_commit = local');
+    await wait('nobody');
+    await rowsOf('select pg_reload_conf()');
+    await slow.query('set synchronous_commit = on');
+    const { pid } = (await slow.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]!;
+    const committed = slow.query("create table slow (); select pg_notify('slow', '')");
+    try {
+      const state = `select 1 from pg_stat_activity where pid = ${pid} and wait_event = 'SyncRep'`;
+      while ((await rowsOf(state)).length === 0) await delay(10);
+      await store.append(session, 0, [first, user('hello')]);
+      expect(await store.read(session)).toHaveLength(2);
+    } finally {
+      await wait('');
+      await rowsOf('alter system reset synchronous_commit');
+      await rowsOf('select pg_reload_conf()');
+      await committed;
+      await slow.end();
+    }
   });
 
   const bouncer = findProgram('pgbouncer', ['/usr/sbin', '/usr/bin']);

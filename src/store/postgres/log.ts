@@ -158,10 +158,8 @@ function statements(schema: string) {
     ), written as (
       insert into ${schema}.events (session, seq, at, type, data)
       select $1, seq, $3, type, case when length(data) > ${LARGE} then null else data end from rows returning 1
-    ), told as (
-      select pg_notify('${schema}_events', $1) from head
     )
-    select (select count(*) from written)::integer as appended from (select count(*) from told) as notified`;
+    select count(*)::integer as appended from written`;
   return {
     begin: `with ${permitted}, head as (
         insert into ${schema}.sessions (session, kind, root, parent_session, parent_call, skill, cwd, model, depth,
