@@ -27,7 +27,11 @@ export async function open({ redis, postgres, folder, latency }) {
     },
     { record: false },
   );
-  const own = { cwd: folder, home: join(folder, 'home'), env: {}, model };
+  // More sessions than places are what is measured.
+  const onProblem = (/** @type {string} */ text) => {
+    if (!text.includes('waits for a worker')) console.error(text);
+  };
+  const own = { cwd: folder, home: join(folder, 'home'), env: {}, model, onProblem };
   const store = `store.url=${postgres}`;
   const elsewhere = await openRuntime({ ...own, overrides: [store, `engine.url=${redis}`] });
   const here = await openRuntime({ ...own, overrides: [store] });
