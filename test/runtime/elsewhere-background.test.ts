@@ -181,14 +181,22 @@ describe('children beside a turn that others run', () => {
   });
 
   it('end at a limit of the turn, and what they have is there for the summing-up', async () => {
-    const machine = await machines(digging(), (request, facts) => {
+    const digs = gate();
+    const machine = await machines(digging(), async (request, facts) => {
+      const look = call('list_files', { path: '.' });
+      if (request.skill && facts.step === 1) return { text: 'half a hole', calls: [look] };
+      if (request.skill) {
+        digs.open();
+        return { faults: [{ hang: true, times: 'always' }] };
+      }
       if (request.toolChoice === 'none') return `sum of ${answers(request).join('+')}`;
-      if (request.skill && facts.step === 1) return { text: 'half a hole', calls: [call('list_files', { path: '.' })] };
-      if (request.skill || facts.step > 1) return { faults: [{ hang: true, times: 'always' }] };
-      return { calls: [beside('dig', 'a')] };
+      if (facts.step === 1) return { calls: [beside('dig', 'a')] };
+      await digs.passed;
+      return { calls: [look] };
     });
-    const run = await (await machine.submitter.session()).send('go', { limits: { time: 1_500 } }).result;
-    expect(run).toMatchObject({ status: 'limit', limit: { which: 'time' }, answer: 'sum of half a hole' });
+    const run = await (await machine.submitter.session()).send('go', { limits: { steps: 2 } }).result;
+    expect(run).toMatchObject({ status: 'limit', limit: { which: 'steps' }, answer: 'sum of half a hole' });
+    expect(run.subagents.map(({ status }) => status)).toEqual(['cancelled']);
     checkLogs(await logsOf(machine.store));
   });
 
@@ -525,6 +533,7 @@ describe('when machines go and come', () => {
       );
       const logs = await logsOf(store);
       expect(logs.get(session)?.at(-1), `died after ${died}`).toMatchObject({ type: 'turn.ended', answer });
+      for (const events of logs.values()) expect(count(events, 'message.received')).toBeLessThanOrEqual(1);
       checkLogs(logs);
       await engine.close();
     }
