@@ -7,10 +7,11 @@ COPY src ./src
 COPY prompts ./prompts
 COPY bin ./bin
 COPY skills ./skills
-# Installing builds; then what only building needs goes, and the drivers of the two services come.
+# Installing builds; then what only building needs goes; the drivers of the two services and the dashboard come.
 RUN npm ci \
   && npm prune --omit=dev --ignore-scripts \
-  && npm install --no-save --omit=dev --ignore-scripts bullmq@^6.7.0 ioredis@^6.0.0 pg@^8.11.0
+  && npm install --no-save --omit=dev --ignore-scripts bullmq@^6.7.0 ioredis@^6.0.0 pg@^8.11.0 \
+    @bull-board/api@^9.10.1 @bull-board/hono@^9.10.1
 
 FROM node:20-slim
 RUN apt-get update \

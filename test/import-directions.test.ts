@@ -19,6 +19,7 @@ const ORDER = [
   'engines',
   'runtime',
   'mcp',
+  'server',
   'cli',
 ];
 

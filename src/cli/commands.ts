@@ -22,6 +22,7 @@ import {
   skillTestFlags,
 } from './command-flags.ts';
 import { onceFlags, runFlags } from './run-flags.ts';
+import { serveFlags } from './serve/flags.ts';
 import { skillInstallFlags, skillRemoveFlags, skillUpdateFlags, skillVerifyFlags } from './skill-install/flags.ts';
 import { workerFlags } from './worker/flags.ts';
 
@@ -345,6 +346,18 @@ export const COMMANDS: readonly Command[] = [
     flags: mcpFlags,
     examples: ['mcp --cwd /my/project --allow "shell(npm test)"'],
     load: async () => (await import('./commands/mcp.ts')).mcp,
+  }),
+  command({
+    name: 'serve',
+    summary: 'Serve sessions over HTTP: pages, an API, events as they happen.',
+    details: [
+      'Prints the address with its token on stdout. Without --token and REASONIX_SERVE__TOKEN a token is made at every start. The API is described by /api/v1/openapi.json; with an engine /queues shows its queues.',
+      'Nobody can be asked: writes that neither the configuration nor --allow allows are refused. Ctrl-C or SIGTERM: turns that run in this process are cancelled, those that workers run go on.',
+    ],
+    args: [],
+    flags: serveFlags,
+    examples: ['serve', 'serve --port 8080 --cwd /my/project --allow "shell(npm test)"'],
+    load: async () => (await import('./commands/serve.ts')).serve,
   }),
   command({
     name: 'worker',

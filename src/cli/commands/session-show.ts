@@ -8,8 +8,8 @@ import { dataColumns, note, print, printJson } from '../output.ts';
 import { contextOf } from '../session/context.ts';
 import { contextLines } from '../session/context-lines.ts';
 import { logLines } from '../session/log-lines.ts';
-import { messagesJson } from '../session/messages.ts';
 import { findSession, withStore } from '../session/open-store.ts';
+import { sessionJson } from '../session/session-json.ts';
 import { summaryJson } from '../session/summary-json.ts';
 import { transcriptOf } from '../session/transcript.ts';
 import { usageOf } from '../session/usage.ts';
@@ -48,15 +48,7 @@ export const sessionShow: Handler<typeof sessionShowFlags> = ({ flags, args }) =
       return EXIT.done;
     }
     if (flags.json) {
-      const { usage, childUsage, cost, steps } = thread;
-      printJson({
-        ...summaryJson(summary),
-        steps,
-        usage,
-        child_usage: childUsage,
-        cost: cost ?? null,
-        messages: messagesJson(summary.session, events),
-      });
+      printJson(sessionJson(summary, events));
       return EXIT.done;
     }
     const paint = paintFor(process.stdout);

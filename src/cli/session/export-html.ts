@@ -1,8 +1,21 @@
+import { escapeHtml } from '../../core/html.ts';
 import { type ExportedSession, factsOf } from './exported.ts';
 import { type Passage, transcriptOf } from './transcript.ts';
 
-/** One page without scripts and without anything from elsewhere. */
-export function exportHtml(sessions: readonly ExportedSession[]): string {
+/** What a page has beside the sessions. */
+interface Surroundings {
+  /** HTML before and after them. */
+  before?: string | undefined;
+  after?: string | undefined;
+  /** Address of a session that is referred to. Default: its place on the page. */
+  linkTo?: ((reference: string) => string) | undefined;
+}
+
+type LinkTo = (reference: string) => string;
+
+/** One page, of itself without scripts and without anything from elsewhere. */
+export function exportHtml(sessions: readonly ExportedSession[], surroundings: Surroundings = {}): string {
+  const { before = '', after = '', linkTo = (reference) => `#${reference}` } = surroundings;
   const [first] = sessions;
   const title = escapeHtml(first?.summary.title || first?.summary.session || 'Session');
   return `<!doctype html>
@@ -14,36 +27,35 @@ export function exportHtml(sessions: readonly ExportedSession[]): string {
 <style>${STYLE}</style>
 </head>
 <body>
-${sessions.map(sectionOf).join('\n')}
+${before}${sessions.map((session) => sectionOf(session, linkTo)).join('\n')}${after}
 </body>
 </html>
 `;
 }
 
-function sectionOf(session: ExportedSession): string {
+function sectionOf(session: ExportedSession, linkTo: LinkTo): string {
   const { summary, events } = session;
   const facts = factsOf(session).map(([name, value]) => `<dt>${escapeHtml(name)}</dt><dd>${escapeHtml(value)}</dd>`);
   return `<article id="${escapeHtml(summary.session)}">
 <h1>${escapeHtml(summary.title || summary.session)}</h1>
 <dl>${facts.join('')}</dl>
-${transcriptOf(events).map(passageHtml).join('\n')}
+${transcriptOf(events)
+  .map((passage) => passageHtml(passage, linkTo))
+  .join('\n')}
 </article>`;
 }
 
-function passageHtml({ kind, title, text, at }: Passage): string {
-  const head = `${withLinks(escapeHtml(title))} <time datetime="${escapeHtml(at)}">${escapeHtml(at)}</time>`;
+function passageHtml({ kind, title, text, at }: Passage, linkTo: LinkTo): string {
+  const head = `${withLinks(escapeHtml(title), linkTo)} <time datetime="${escapeHtml(at)}">${escapeHtml(at)}</time>`;
   if (text === '') return `<p class="${kind}">${head}</p>`;
   const body = `<pre>${escapeHtml(text)}</pre>`;
   if (kind === 'user' || kind === 'assistant') return `<section class="${kind}"><h2>${head}</h2>${body}</section>`;
   return `<details class="${kind}"${kind === 'error' ? ' open' : ''}><summary>${head}</summary>${body}</details>`;
 }
 
-/** References lead to their session, which is on the page when the whole tree is. */
-const withLinks = (html: string): string =>
-  html.replace(/\bsa_[0-9a-z]{26}\b/g, (reference) => `<a href="#${reference}">${reference}</a>`);
-
-const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
-const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (sign) => ESCAPES[sign]!);
+/** References lead to their session. */
+const withLinks = (html: string, linkTo: LinkTo): string =>
+  html.replace(/\bsa_[0-9a-z]{26}\b/g, (reference) => `<a href="${escapeHtml(linkTo(reference))}">${reference}</a>`);
 
 const STYLE = `
 :root { color-scheme: light dark; --line: color-mix(in srgb, currentColor 20%, transparent); }

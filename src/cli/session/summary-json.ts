@@ -3,7 +3,7 @@ import { describeOwner } from '../../store/owner.ts';
 import { statusOf } from '../format.ts';
 
 /** A session as every `--json` of `session` prints it. */
-export function summaryJson(summary: SessionSummary): Record<string, unknown> {
+export function summaryJson(summary: SessionSummary) {
   const { session, kind, root, parent, skill, title, cwd, model, depth, createdAt, updatedAt, lastSeq, holder } =
     summary;
   return {
@@ -23,3 +23,5 @@ export function summaryJson(summary: SessionSummary): Record<string, unknown> {
     holder: holder === undefined ? null : describeOwner(holder),
   };
 }
+
+export type SummaryJson = ReturnType<typeof summaryJson>;

@@ -1,21 +1,39 @@
+import type { Usage } from '../../core/usage.ts';
 import type { SessionSummary } from '../../store/contract.ts';
 import { limitJson } from '../format.ts';
 import { type Activity, elapsed, waitingFor } from '../run/activity.ts';
 import { type TreeLook, treeLines } from '../run/tree-lines.ts';
 import type { Paint } from '../terminal.ts';
-import { summaryJson } from './summary-json.ts';
+import { type SummaryJson, summaryJson } from './summary-json.ts';
 import type { SessionWatch } from './watch.ts';
 
 /** What the top of a tree of sessions is called. */
 export const topName = ({ session, skill }: Pick<SessionSummary, 'session' | 'skill'>): string =>
   skill === undefined ? session : `${skill} ${session}`;
 
+/** A session of a tree as JSON, with what is known of it and its children. */
+interface TreeJson extends Partial<SummaryJson> {
+  session: string;
+  steps: number;
+  max_steps: number | null;
+  usage: Usage;
+  cost: number | null;
+  elapsed_ms: number;
+  limit: Record<string, unknown> | null;
+  reason: string | null;
+  /** Calls that go on. */
+  doing: string[];
+  waiting_for: string[];
+  waiting_for_slot: string[];
+  children: TreeJson[];
+}
+
 /** Every session of the tree as JSON, children in their parents. */
-export function treeJson(watch: SessionWatch, now = Date.now()): Record<string, unknown> {
+export function treeJson(watch: SessionWatch, now = Date.now()): TreeJson {
   return activityJson(watch.tree.root, watch, now);
 }
 
-function activityJson(activity: Activity, watch: SessionWatch, now: number): Record<string, unknown> {
+function activityJson(activity: Activity, watch: SessionWatch, now: number): TreeJson {
   const summary = watch.summary(activity.session);
   const { children, slots } = waitingFor(activity);
   return {
