@@ -496,6 +496,33 @@ describe('when machines go and come', () => {
     checkLogs(await logsOf(machine.store));
   });
 
+  it('a parent that was cut in the middle of its work goes on although its child runs', async () => {
+    const shop = digging();
+    const told = gate();
+    const script: ScriptedFunction = async (request, facts) => {
+      if (request.skill) {
+        await told.passed;
+        return 'dug';
+      }
+      if (facts.step === 1) return { calls: [beside('dig', 'a')] };
+      told.open();
+      return answers(request).length === 0 ? 'not yet' : 'all of it';
+    };
+    const recorded = recordingStore();
+    const first = await machines(shop, script, { store: recorded.store });
+    const { session } = await send(first);
+    const started = recorded.appends.findIndex(({ events }) => events.some(({ type }) => type === 'subagent.started'));
+    const store = await storeOf(
+      recorded.appends.slice(0, started + 1).filter(({ session: id, from }) => id === session || from < 2),
+    );
+    expect((await store.list({ open: true })).sessions).toHaveLength(2);
+    Object.assign(told, gate());
+    await machines(shop, script, { store });
+    await settles(async () => expect((await store.list({ open: true })).sessions).toEqual([]));
+    expect((await store.read(session)).at(-1)).toMatchObject({ type: 'turn.ended', answer: 'all of it' });
+    checkLogs(await logsOf(store));
+  });
+
   it('dead after any append, the tree comes to the same end', async () => {
     const shop = workshop();
     const tools = 'run_skill, wait_subagents';
