@@ -87,6 +87,7 @@ export const sessionApplyFlags = {
   ...settingsFlags,
 } as const;
 export const sessionRemoveFlags = {
+  interrupted: { type: 'boolean', doc: 'those that workers would still go on with, too' },
   yes: { type: 'boolean', short: 'y', doc: 'do not ask' },
   ...jsonFlag,
   ...settingsFlags,

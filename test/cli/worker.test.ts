@@ -136,6 +136,17 @@ describe.skipIf(!isPossible)('reasonix worker', () => {
     }
   }, 90_000);
 
+  test('nobody removes what a worker will go on with, unless told so', async () => {
+    const a = machine(SILENT);
+    const run = await a.start(['run', 'hello']);
+    const [, session = ''] = await run.said(/session (s_\w+)/);
+    await waitFor(postgres, `select count(*)::int as n from t${group}.sessions where status = 'open'`, 1);
+    const refused = await a.run(['session', 'rm', session, '--yes']);
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('workers go on with it') });
+    expect(await a.run(['session', 'rm', session, '--yes', '--interrupted'])).toMatchObject({ code: 0 });
+    expect(await run.ended).toMatchObject({ code: 1, stderr: expect.stringContaining('was removed') });
+  }, 60_000);
+
   test('--once runs what waits and what that wakes, quietly, and ends', async () => {
     const [a, b] = [machine(SILENT), machine(SCRIPT)];
     a.write('.reasonix/skills/dig/SKILL.md', '---\nname: dig\ndescription: Digs.\nrunAs: subagent\n---\nYou dig.\n');

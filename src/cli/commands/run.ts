@@ -7,7 +7,7 @@ import type { FlagValues, Handler } from '../command.ts';
 import { EXIT } from '../failure.ts';
 import { note, print } from '../output.ts';
 import { Interrupt } from '../run/interrupt.ts';
-import { openRun } from '../run/open-run.ts';
+import { type OpenRunOptions, withRun } from '../run/open-run.ts';
 import { notePendingChanges } from '../run/pending-changes.ts';
 import { startTask } from '../run/start-task.ts';
 import { goesOn, type Target, targetOf } from '../run/target.ts';
@@ -41,9 +41,7 @@ export const sessionFork: Handler<Turn> = async ({ flags, args: [reference = '',
   if (text.trim() !== '') return runText({ ...flags, fork: reference }, text);
   return withStore(flags, async (store, { folders }) => {
     const target = await targetOf({ fork: reference }, store, folders.cwd);
-    const runtime = await openRun(flags, { store, target });
-    const { id } = await sessionOf(runtime, target, flags);
-    await runtime.close();
+    const { id } = await withRun(flags, { store, target }, (runtime) => sessionOf(runtime, target, flags));
     if (flags.output === undefined || flags.output === 'text') print(id);
     else print(JSON.stringify({ session: id, forked_from: reference }));
     return EXIT.done;
@@ -60,27 +58,28 @@ async function runText(flags: Given, text: string): Promise<number> {
       if (flags.continue && target.kind === 'new') note('there is no session in this folder yet: this starts one');
       const shown = viewOf(flags, store);
       view = shown;
-      const runtime = await openRun(flags, {
+      const options: OpenRunOptions = {
         store,
         target,
         aside: (question) => shown.aside(question),
         onProblem: (problem) => shown.problem(problem),
+      };
+      return withRun(flags, options, async (runtime) => {
+        const task = taskOf(text, flags.skill, await runtime.library());
+        interrupt.signal.throwIfAborted();
+        if (task.kind === 'none' && target.kind !== 'resume') {
+          throw new ReasonixError('usage', 'the task is empty', { hint: 'say what there is to do' });
+        }
+        const stop = runtime.observe((observation) => shown.observe(observation));
+        const handle = await sessionOf(runtime, target, flags);
+        if (task.kind === 'none' && !handle.isCut) throw nothingToFinish(handle.id);
+        shown.opened(handle.id, target.kind === 'resume' ? (await store.read(handle.id))[0] : undefined);
+        const result = await startTask(handle, task, interrupt.signal).result;
+        stop();
+        shown.ended(result);
+        notePendingChanges(result, folders.reasonixHome);
+        return exitCode(result);
       });
-      const task = taskOf(text, flags.skill, await runtime.library());
-      interrupt.signal.throwIfAborted();
-      if (task.kind === 'none' && target.kind !== 'resume') {
-        throw new ReasonixError('usage', 'the task is empty', { hint: 'say what there is to do' });
-      }
-      const stop = runtime.observe((observation) => shown.observe(observation));
-      const handle = await sessionOf(runtime, target, flags);
-      if (task.kind === 'none' && !handle.isCut) throw nothingToFinish(handle.id);
-      shown.opened(handle.id, target.kind === 'resume' ? (await store.read(handle.id))[0] : undefined);
-      const result = await startTask(handle, task, interrupt.signal).result;
-      stop();
-      shown.ended(result);
-      notePendingChanges(result, folders.reasonixHome);
-      await runtime.close();
-      return exitCode(result);
     });
   } finally {
     view?.close();

@@ -11,7 +11,7 @@ import { descendantsOf, findSession, withStore } from '../session/open-store.ts'
 import { isConfirmed, removeSessions } from '../session/remove.ts';
 
 export const sessionRemove: Handler<typeof sessionRemoveFlags> = ({ flags, args }) =>
-  withStore(flags, async (store, { folders: { reasonixHome } }) => {
+  withStore(flags, async (store, { config, folders: { reasonixHome } }) => {
     const doomed = new Map<string, SessionSummary>();
     const lost: string[] = [];
     for (const reference of args) {
@@ -21,12 +21,8 @@ export const sessionRemove: Handler<typeof sessionRemoveFlags> = ({ flags, args 
         for (const each of await descendantsOf(store, await findSession(store, reference)))
           doomed.set(each.session, each);
     }
-    for (const { session, holder } of doomed.values()) {
-      if (holder === undefined) continue;
-      throw new ReasonixError('session_busy', `session ${session} is being run by ${describeOwner(holder)}`, {
-        hint: 'wait until it is done, or stop that process',
-      });
-    }
+    const isOthers = config.engine.url !== undefined && !flags.interrupted;
+    for (const each of doomed.values()) refuseBusy(each, isOthers);
     if (!flags.yes && doomed.size > 0 && !(await isConfirmed([...doomed.values()], reasonixHome))) {
       note('nothing was removed');
       return EXIT.failed;
@@ -38,3 +34,16 @@ export const sessionRemove: Handler<typeof sessionRemoveFlags> = ({ flags, args 
     else print(`removed ${plural(removed.length, 'session')}`);
     return EXIT.done;
   });
+
+/** `isOthers`: what is open and runs nowhere waits for a worker, or for a part of its tree. */
+function refuseBusy({ session, holder, status }: SessionSummary, isOthers: boolean): void {
+  if (holder !== undefined) {
+    throw new ReasonixError('session_busy', `session ${session} is being run by ${describeOwner(holder)}`, {
+      hint: 'wait until it is done, or stop that process',
+    });
+  }
+  if (!isOthers || status !== 'open') return;
+  throw new ReasonixError('session_busy', `session ${session} has an unfinished turn, and workers go on with it`, {
+    hint: 'end it first: reasonix run --resume REF, then Ctrl-C; or remove it all the same: --interrupted',
+  });
+}

@@ -1,5 +1,6 @@
 import { ReasonixError } from '../../core/errors.ts';
 import { EXIT } from '../failure.ts';
+import { note } from '../output.ts';
 
 /** How long a cancelled run may take to write down its end before it is left, in milliseconds. */
 const PATIENCE = 8_000;
@@ -13,6 +14,7 @@ export class Interrupt {
   readonly #controller = new AbortController();
   readonly #onFirst: () => void;
   #signalled = false;
+  #patience: NodeJS.Timeout | undefined;
   readonly #onSignal = (signal: NodeJS.Signals) => {
     if (this.#signalled) process.exit(EXIT.cancelled);
     this.#signalled = true;
@@ -35,6 +37,8 @@ export class Interrupt {
   }
 
   close(): void {
+    // In a chat the process goes on.
+    clearTimeout(this.#patience);
     for (const signal of SIGNALS) process.off(signal, this.#onSignal);
     process.stdout.off('error', this.#onPipe);
   }
@@ -42,6 +46,9 @@ export class Interrupt {
   #stop(why: string): void {
     if (this.signal.aborted) return;
     this.#controller.abort(new ReasonixError('cancelled', why));
-    setTimeout(() => process.exit(EXIT.cancelled), PATIENCE).unref();
+    this.#patience = setTimeout(() => {
+      note('left before the turn had ended; where others run it, it may go on: reasonix session list');
+      process.exit(EXIT.cancelled);
+    }, PATIENCE).unref();
   }
 }

@@ -55,3 +55,17 @@ export function openRun(flags: FlagValues<typeof turnFlags>, options: OpenRunOpt
     onProblem,
   });
 }
+
+/** Runs `work` with such a runtime, and closes it however that ends: what it has open keeps the process alive. */
+export async function withRun<T>(
+  flags: FlagValues<typeof turnFlags>,
+  options: OpenRunOptions,
+  work: (runtime: Runtime) => Promise<T>,
+): Promise<T> {
+  const runtime = await openRun(flags, options);
+  try {
+    return await work(runtime);
+  } finally {
+    await runtime.close();
+  }
+}
