@@ -16,6 +16,9 @@ const MOST = 1_000;
 /** Runs of the real program that are cancelled; each takes a second of CPU to begin. `npm run faults` does 100. */
 const CANCELS = Number(process.env.FAULTS_CANCELS ?? 30);
 
+/** For the real program; beside other test files, whose processes are many, it may have to wait for a core. */
+const MOST_OF_PROGRAM = process.env.FAULTS_CANCELS === undefined ? 3 * MOST : MOST;
+
 /** Runs that begin side by side, which is what takes time; they are cancelled one after the other. */
 const AT_ONCE = 10;
 
@@ -162,7 +165,7 @@ describe.skipIf(process.platform !== 'linux')('Ctrl-C', () => {
     return { number, run, family: [pid, ...childrenOf(pid)] };
   }
 
-  it(`leaves no descendant, no request and no process after a second, ${CANCELS} times in a row`, {
+  it(`leaves no descendant, no request and no process after ${MOST_OF_PROGRAM} ms, ${CANCELS} times in a row`, {
     timeout: 60_000 + CANCELS * 5_000,
   }, async () => {
     const slow: string[] = [];
@@ -176,14 +179,14 @@ describe.skipIf(process.platform !== 'linux')('Ctrl-C', () => {
         expect(code, stderr).toBe(130);
         let left = living(family);
         while (openOf(number).size > 0 || left.length > 0) {
-          if (performance.now() - since > MOST) {
+          if (performance.now() - since > MOST_OF_PROGRAM) {
             slow.push(`run ${number}: ${openOf(number).size} requests, ${left} live`);
             break;
           }
           await delay(10);
           left = living(family);
         }
-        if (took > MOST) slow.push(`run ${number}: ended after ${Math.round(took)} ms`);
+        if (took > MOST_OF_PROGRAM) slow.push(`run ${number}: ended after ${Math.round(took)} ms`);
       }
     }
     expect(slow).toEqual([]);
