@@ -49,7 +49,7 @@ export function createApp({ parts, token, board, host, version }: AppOptions): H
   });
   for (const route of ROUTES) {
     const path = `${API}${route.path.replace(/\{(\w+)\}/g, ':$1')}`;
-    const limit = bodyLimit({ maxSize: LARGEST, onError: () => problemJson(tooLarge()) });
+    const limit = bodyLimit({ maxSize: LARGEST, onError: tooLarge });
     app.on(route.method.toUpperCase(), path, limit, (context) => answer(route, context, parts));
   }
   app.get(`${API}/openapi.json`, (context) => context.json(openapi(version)));
@@ -120,13 +120,19 @@ function checked<T>(schema: z.ZodType<T>, value: unknown, what: string): T {
   throw new HttpProblem(400, 'usage', `${what} does not hold: ${why.join('; ')}`, `see ${API}/openapi.json`);
 }
 
-const tooLarge = (): HttpProblem =>
-  new HttpProblem(
-    413,
-    'too_large',
-    `the body is larger than ${LARGEST} bytes`,
-    'put long texts into files of the working folder',
+/** What is left of the body is not read, so nothing else can come over this connection. */
+function tooLarge(): Response {
+  const response = problemJson(
+    new HttpProblem(
+      413,
+      'too_large',
+      `the body is larger than ${LARGEST} bytes`,
+      'put long texts into files of the working folder',
+    ),
   );
+  response.headers.set('connection', 'close');
+  return response;
+}
 
 const unauthorized = (): HttpProblem =>
   new HttpProblem(
