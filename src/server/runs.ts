@@ -17,12 +17,19 @@ export interface Terms {
   limits?: Limits | undefined;
 }
 
+interface Driven {
+  controller: AbortController;
+  /** Something of the turn is in the log: from then on the log says whether it has ended. */
+  isLogged: boolean;
+  /** Settles when the turn is over, which is a moment after its end is in the log. */
+  over: Promise<void>;
+}
+
 /** The turns that were begun by requests. They go on when whoever asked is gone. */
 export class Runs {
   readonly #runtime: Runtime;
   readonly #onProblem: (text: string) => void;
-  readonly #driven = new Map<string, AbortController>();
-  readonly #ends = new Set<Promise<void>>();
+  readonly #driven = new Map<string, Driven>();
 
   constructor(runtime: Runtime, onProblem: (text: string) => void) {
     this.#runtime = runtime;
@@ -76,8 +83,8 @@ export class Runs {
   async cancel(id: string): Promise<void> {
     const reason = new ReasonixError('cancelled', 'cancelled over HTTP');
     const driven = this.#driven.get(id);
-    if (driven) return driven.abort(reason);
     const { status, holder, root } = await findSession(this.#runtime.store, id);
+    if (driven && (status === 'open' || !driven.isLogged)) return driven.controller.abort(reason);
     if (status !== 'open') throw notOpen(id);
     if (holder !== undefined && !this.areElsewhere) {
       const hint = this.#driven.has(root)
@@ -95,10 +102,9 @@ export class Runs {
   /** Cancels what this process runs, and waits for its end; what workers run goes on. */
   async close(patience: number): Promise<void> {
     if (this.areElsewhere) return;
-    for (const controller of this.#driven.values()) {
-      controller.abort(new ReasonixError('cancelled', 'the server was stopped'));
-    }
-    await Promise.race([Promise.all(this.#ends), delay(patience, undefined, { ref: false })]);
+    const driven = [...this.#driven.values()];
+    for (const { controller } of driven) controller.abort(new ReasonixError('cancelled', 'the server was stopped'));
+    await Promise.race([Promise.all(driven.map(({ over }) => over)), delay(patience, undefined, { ref: false })]);
   }
 
   async #drive(
@@ -106,31 +112,47 @@ export class Runs {
     patience: number,
     begin: (controller: AbortController) => Promise<SessionRun>,
   ): Promise<void> {
-    if (this.#driven.has(id)) throw busy(id);
+    await this.#free(id);
     const controller = new AbortController();
-    this.#driven.set(id, controller);
+    let end = () => {};
+    const over = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const driven: Driven = { controller, isLogged: false, over };
+    this.#driven.set(id, driven);
+    const leave = () => {
+      this.#driven.delete(id);
+      end();
+    };
     let run: SessionRun;
     try {
       run = await begin(controller);
     } catch (error) {
-      this.#driven.delete(id);
+      leave();
       throw error;
     }
     let isAnswered = false;
-    const end = run.result
-      .then(
-        () => {},
-        (error: unknown) => {
-          if (isAnswered) this.#onProblem(`the turn of ${id} cannot go on: ${messageOf(error)}`);
-        },
-      )
-      .finally(() => {
-        this.#driven.delete(id);
-        this.#ends.delete(end);
-      });
-    this.#ends.add(end);
-    await Promise.race([run.result, firstEvent(run), delay(patience, undefined, { ref: false })]);
+    run.result
+      .catch((error: unknown) => {
+        if (isAnswered) this.#onProblem(`the turn of ${id} cannot go on: ${messageOf(error)}`);
+      })
+      .finally(leave);
+    const logged = firstEvent(run).then(() => {
+      driven.isLogged = true;
+    });
+    logged.catch(() => {});
+    await Promise.race([run.result, logged, delay(patience, undefined, { ref: false })]);
     isAnswered = true;
+  }
+
+  /** @throws ReasonixError `session_busy` while a turn runs; one whose end is logged is waited for, who saw it may go on. */
+  async #free(id: string): Promise<void> {
+    const driven = this.#driven.get(id);
+    if (!driven) return;
+    const { status } = await findSession(this.#runtime.store, id);
+    if (!driven.isLogged || status === 'open') throw busy(id);
+    await driven.over;
+    if (this.#driven.has(id)) throw busy(id);
   }
 }
 
