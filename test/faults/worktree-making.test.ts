@@ -44,7 +44,7 @@ exit $code
 `;
 
 /** Of so many calls in a row one is tried; `npm run faults` tries all of them. */
-const STRIDE = process.env.FAULTS_RUNS === undefined ? 3 : 1;
+const STRIDE = process.env.FAULTS_RUNS === undefined ? 8 : 1;
 
 /** More than one run calls git. */
 const MOST_CALLS = 20;
