@@ -14,7 +14,7 @@ import { call, workshop } from '../runtime/workshop.ts';
 const MOST = 1_000;
 
 /** Runs of the real program that are cancelled; each takes a second of CPU to begin. `npm run faults` does 100. */
-const CANCELS = Number(process.env.FAULTS_CANCELS ?? 30);
+const CANCELS = Number(process.env.FAULTS_CANCELS ?? 20);
 
 /** For the real program; beside other test files, whose processes are many, it may have to wait for a core. */
 const MOST_OF_PROGRAM = process.env.FAULTS_CANCELS === undefined ? 3 * MOST : MOST;
