@@ -127,10 +127,16 @@ export class BackgroundHere implements Background {
 
   async send(reference: string, { from, content }: InboxMessage): Promise<Sent> {
     const session = await this.#sessionOf(reference);
-    const isIn = await session?.append(() =>
-      session.thread.turn ? [{ type: 'message.received', from, content }] : [],
-    );
-    return isIn ? 'sent' : 'ended';
+    try {
+      const isIn = await session?.append(() =>
+        session.thread.turn ? [{ type: 'message.received', from, content }] : [],
+      );
+      return isIn ? 'sent' : 'ended';
+    } catch (error) {
+      // The child may wait for what it will never read: its log takes nothing any more.
+      stopWithChild(this.#parent, error);
+      throw error;
+    }
   }
 
   /** The session of a child that runs. */
