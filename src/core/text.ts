@@ -64,3 +64,13 @@ function nextBoundary(text: string, position: number): number {
   }
   return text.length;
 }
+
+/** Whether a text is one JSON value. */
+export function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

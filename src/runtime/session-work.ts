@@ -4,6 +4,7 @@ import { earliest, Parked } from '../core/parked.ts';
 import type { Cancel, Engine, Job, Outcome, RunControl } from '../engines/engine.ts';
 import { Session } from '../session/session.ts';
 import { type OpenTurn, Thread } from '../session/thread.ts';
+import { listAll } from '../store/list-all.ts';
 import { spentIn } from '../subagents/child-budget.ts';
 import { handed } from '../subagents/elsewhere.ts';
 import { ledgerOf } from '../subagents/tree-ledger.ts';
@@ -142,13 +143,8 @@ function deadlineOf(budget: Budget): number | undefined {
 async function waitsForChildren({ store, host }: Wiring, thread: Thread): Promise<boolean> {
   const isAwaited = awaitedBy(thread, host.background?.atEnd);
   if (!isAwaited) return false;
-  const { session } = thread;
-  for (let cursor: string | undefined, isFirst = true; isFirst || cursor; isFirst = false) {
-    const page = await store.list({ open: true, parent: { session } }, { limit: 1000, cursor });
-    if (page.sessions.some(isAwaited)) return true;
-    cursor = page.next;
-  }
-  return false;
+  const open = await listAll(store, { open: true, parent: { session: thread.session } });
+  return open.some(isAwaited);
 }
 
 /** Those that may wait for a session: whose call began its turn, and who started it. */

@@ -2,6 +2,7 @@ import { describeError, type ErrorCode, messageOf, ReasonixError } from '../core
 import type { Claim, ClaimOptions, Engine, Job, JobCounts, Outcome, Run } from '../engines/engine.ts';
 import { Thread } from '../session/thread.ts';
 import type { SessionSummary } from '../store/contract.ts';
+import { listAll } from '../store/list-all.ts';
 import { awaitedBy } from './awaited.ts';
 import type { Wiring } from './runtime.ts';
 import { runOpenTurn } from './session-work.ts';
@@ -135,7 +136,7 @@ class LostSessions {
 
   async bringBack(): Promise<void> {
     const all = (await this.#engine.forgot?.()) ?? false;
-    const open = await this.#open();
+    const open = await listAll(this.#wiring.store, { open: true });
     const children = all ? new Map<string, SessionSummary[]>() : childrenIn(open);
     const left = new Map<string, string>();
     for (const { session, root, holder, lastSeq } of open) {
@@ -157,16 +158,6 @@ class LostSessions {
 
   async #wake(job: Job): Promise<void> {
     if (!(await this.#engine.isKnown?.(job))) await this.#engine.wake(job);
-  }
-
-  async #open(): Promise<SessionSummary[]> {
-    const open: SessionSummary[] = [];
-    for (let cursor: string | undefined, isFirst = true; isFirst || cursor; isFirst = false) {
-      const page = await this.#wiring.store.list({ open: true }, { limit: 1000, cursor, order: 'oldest' });
-      open.push(...page.sessions);
-      cursor = page.next;
-    }
-    return open;
   }
 
   /** Nothing for one that a newer version brings back. */

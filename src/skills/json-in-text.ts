@@ -1,3 +1,5 @@
+import { isJson } from '../core/text.ts';
+
 /** Places in a text that are tried as the start of a JSON value; a text with more of them is no answer. */
 const MOST_TRIES = 200;
 
@@ -15,15 +17,6 @@ export function jsonInText(text: string): string[] {
 /** JSON text without the white space between its parts. Numbers and strings stay as they are written. */
 export const compactJson = (json: string): string =>
   json.replace(/("(?:[^"\\]|\\.)*")|[ \t\r\n]+/g, (_, quoted: string | undefined) => quoted ?? '');
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 function fencedBlocks(text: string): string[] {
   const blocks: string[] = [];

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { messageOf, ReasonixError } from '../core/errors.ts';
 import { eventSchema, type SessionEvent, type StoredEvent } from '../core/events.ts';
+import { isJson } from '../core/text.ts';
 import type { ReadOptions } from './contract.ts';
 import { compileCheck } from './shape.ts';
 
@@ -139,18 +140,9 @@ export function decodeRows(
     previous = row.seq;
     const event = decodeEvent(row);
     if (typeof event !== 'string') events.push(event);
+    // Damage is no JSON any more; what is, somebody else wrote so.
     else if (whole && isJson(row.json)) throw ofAnotherVersion(report.session, row.seq, event);
     else report.event(row.seq, event);
-  }
-}
-
-/** Damage is no JSON any more; what is, somebody else wrote so. */
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
   }
 }
 

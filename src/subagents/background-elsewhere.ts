@@ -5,6 +5,7 @@ import { Parked } from '../core/parked.ts';
 import { prompt } from '../core/prompts.ts';
 import type { SessionHost } from '../session/host.ts';
 import type { InboxMessage } from '../session/thread.ts';
+import { listAll } from '../store/list-all.ts';
 import type { Background, CallOptions, Sent, WaitOptions } from './background.ts';
 import { failedEnd } from './child-end.ts';
 import { ChildLog } from './child-log.ts';
@@ -242,14 +243,8 @@ export class BackgroundElsewhere implements Background {
 
   /** Children of this session whose turns have no end. */
   async #open(): Promise<Set<string>> {
-    const { store } = this.#options.host;
-    const open = new Set<string>();
     const filter = { open: true as const, parent: { session: this.#parent.session.id } };
-    for (let cursor: string | undefined, isFirst = true; isFirst || cursor; isFirst = false) {
-      const page = await store.list(filter, { limit: 1000, cursor });
-      for (const { session } of page.sessions) open.add(session);
-      cursor = page.next;
-    }
-    return open;
+    const open = await listAll(this.#options.host.store, filter);
+    return new Set(open.map(({ session }) => session));
   }
 }

@@ -1,12 +1,13 @@
 import { ReasonixError } from '../../core/errors.ts';
 import { removeUnusedSkills } from '../../skills/packed/collect.ts';
 import type { SessionStore, SessionSummary } from '../../store/contract.ts';
+import { listAll } from '../../store/list-all.ts';
 import type { Handler } from '../command.ts';
 import type { sessionGcFlags } from '../command-flags.ts';
 import { EXIT } from '../failure.ts';
 import { plural } from '../format.ts';
 import { note, print, printJson } from '../output.ts';
-import { descendantsOf, listAll, noteProblem, withStore } from '../session/open-store.ts';
+import { descendantsOf, noteProblem, withStore } from '../session/open-store.ts';
 import { isConfirmed, removeSessions } from '../session/remove.ts';
 
 const DAY = 86_400_000;

@@ -2,6 +2,7 @@ import type { LoadedConfig } from '../../config/cascade.ts';
 import { ReasonixError } from '../../core/errors.ts';
 import { openConfiguredStore } from '../../runtime/open-store.ts';
 import type { SessionStore, SessionSummary } from '../../store/contract.ts';
+import { listAll } from '../../store/list-all.ts';
 import { note } from '../output.ts';
 import { loadSettings, type SettingsFlags } from '../settings.ts';
 import { printable } from '../terminal.ts';
@@ -43,21 +44,6 @@ export async function findSession(store: SessionStore, reference: string): Promi
   throw new ReasonixError('session_not_found', `${reference} is the start of several sessions:\n${shown.join('\n')}`, {
     hint: 'write more of the id',
   });
-}
-
-/** All pages of a listing. */
-export async function listAll(
-  store: SessionStore,
-  filter: Parameters<SessionStore['list']>[0],
-): Promise<SessionSummary[]> {
-  const all: SessionSummary[] = [];
-  let cursor: string | undefined;
-  do {
-    const page = await store.list(filter, { limit: 1000, cursor, order: 'oldest' });
-    all.push(...page.sessions);
-    cursor = page.next;
-  } while (cursor !== undefined);
-  return all;
 }
 
 /** A session and everything below it, parents before their children. */
