@@ -26,6 +26,11 @@ const DELEGATES = {
   run_skill: (index) => ({ name: 'worker', arguments: `task ${index}` }),
   task: (index) => ({ description: `task ${index}`, subagent_type: 'worker' }),
   delegate: (index) => ({ task: `task ${index}` }),
+  use_capability: (index) => ({
+    action: 'call',
+    capability_id: 'skill:worker',
+    arguments: { arguments: `task ${index}` },
+  }),
 };
 
 const PATTERNS = ['deploy', 'zebra review', 'number 77', 'incident report', 'no such words at all'];

@@ -16,7 +16,7 @@ export function clipping({ limit = 32 * 1024, lookup }: ClippingOptions): Middle
   return defineMiddleware({
     name: 'clipping',
     prepareSession(setup) {
-      const hasChildren = setup.tools.some(({ name }) => name === 'run_skill');
+      const hasChildren = setup.isAllowed('run_skill') && setup.tools.some(({ name }) => name === 'run_skill');
       setup.addTool(hasChildren ? withAnswers : ownResults);
     },
     async aroundTool(run, next) {

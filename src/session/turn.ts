@@ -53,12 +53,14 @@ export class Turn implements TurnView {
     this.signal = this.#linked.signal;
     this.#children = session.host.background?.of(session, this.signal);
     const { chain } = session.host;
-    this.#askChain = composeModel(chain, (call) =>
-      call.model.client.generate(call.request, {
+    this.#askChain = composeModel(chain, async (call) => {
+      // As late as can be: whoever was stopped on the way here may have lost the session meanwhile.
+      await session.assureLease();
+      return call.model.client.generate(call.request, {
         signal: call.signal,
         onDelta: (delta) => session.host.observe({ kind: 'delta', session: session.id, delta }),
-      }),
-    );
+      });
+    });
     this.#calls = new ToolCalls(session, this, this.#children);
   }
 

@@ -1,5 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { inProcessEngine } from '../../src/engines/in-process.ts';
+import { defineMiddleware } from '../../src/session/middleware.ts';
 import { memoryStore } from '../../src/store/memory.ts';
 import { call, workshop } from './workshop.ts';
 
@@ -7,22 +8,36 @@ import { call, workshop } from './workshop.ts';
 const stop = (time: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, time);
 
 it.each([
-  { what: 'asks no model', isTaken: true, requests: 1 },
-  { what: 'goes on when nobody took it', isTaken: false, requests: 2 },
-])('a worker that was stopped for longer than its lease, just before it asks: $what', async ({ isTaken, requests }) => {
+  { what: 'asks no model', isTaken: true, within: false, requests: 1 },
+  { what: 'asks no model, however late it was stopped', isTaken: true, within: true, requests: 1 },
+  { what: 'goes on when nobody took it', isTaken: false, within: false, requests: 2 },
+])('a worker that was stopped for longer than its lease, just before it asks: $what', async (row) => {
+  const { isTaken, within, requests } = row;
   const shop = workshop();
   const store = memoryStore();
   const engine = inProcessEngine();
+  let stopWithin = () => {};
+  const late = defineMiddleware({
+    name: 'late',
+    aroundModel(call, next) {
+      stopWithin();
+      return next(call);
+    },
+  });
   onTestFinished(() => engine.close());
   const { runtime, model } = await shop.open(
     ({ messages }) => (messages.at(-1)?.role === 'tool' ? 'done' : { calls: [call('list_files', { path: '.' })] }),
-    { store, engine, overrides: ['engine.lease=2s'] },
+    { store, engine, overrides: ['engine.lease=2s'], middleware: [late] },
   );
   const session = await runtime.session();
-  runtime.observe((seen) => {
-    if (seen.kind !== 'event' || seen.event.type !== 'tool.result' || model.requests.length > 1) return;
+  const stopFor = (place: boolean) => {
+    if (place !== within || model.requests.length !== 1) return;
     stop(2_200);
     if (isTaken) void store.claim(session.id, 'somebody else', 60_000);
+  };
+  stopWithin = () => stopFor(true);
+  runtime.observe((seen) => {
+    if (seen.kind === 'event' && seen.event.type === 'tool.result') stopFor(false);
   });
   const ends: string[] = [];
   const ended = new Promise<void>((resolve) => {

@@ -32,12 +32,14 @@ test("a child's first request is small: its body, its task, its own tools, and l
   await (await runtime.session()).send('x').result;
   const child = model.requests.find(({ skill }) => skill === 'worker');
   expect(child?.tools.map(({ name }) => name)).toEqual(['note', 'read_result']);
+  // It can have no children, so that it is told of its own results alone.
+  expect(child?.tools[1]?.description).not.toContain('sub-agent');
   // The library of skills does not know a tool of the program around it: the child has it all the same.
   expect(child?.system).toBe(
     `Take one note, then answer.\n\nYou are a sub-agent in ${shop.cwd}. Nobody can answer questions. Only your last message returns: put the whole answer into it.`,
   );
   const own = sizeOf('Take one note, then answer.') + sizeOf('the task') + sizeOf(child?.tools[0]) + sizeOf(shop.cwd);
-  expect(child && size(child) - own).toBeLessThan(700);
+  expect(child && size(child) - own).toBeLessThan(640);
 });
 
 test('a child is told of a tool that its skill names and nobody has', async () => {
