@@ -21,15 +21,15 @@ import { fileURLToPath } from 'node:url';
 /** @typedef {{ name: string, arguments: Record<string, unknown> }} Call */
 
 /** How each contender names the tool that starts a child, and what it takes. */
-/** @type {Record<string, (index: number) => Record<string, unknown>>} */
+/** @type {Record<string, (task: string, skill: string) => Record<string, unknown>>} */
 const DELEGATES = {
-  run_skill: (index) => ({ name: 'worker', arguments: `task ${index}` }),
-  task: (index) => ({ description: `task ${index}`, subagent_type: 'worker' }),
-  delegate: (index) => ({ task: `task ${index}` }),
-  use_capability: (index) => ({
+  run_skill: (task, skill) => ({ name: skill, arguments: task }),
+  task: (task) => ({ description: task, subagent_type: 'worker' }),
+  delegate: (task) => ({ task }),
+  use_capability: (task, skill) => ({
     action: 'call',
-    capability_id: 'skill:worker',
-    arguments: { arguments: `task ${index}` },
+    capability_id: `skill:${skill}`,
+    arguments: { arguments: task },
   }),
 };
 
@@ -53,7 +53,10 @@ function callsFor(model, body) {
     const delegate = delegateOf(body);
     if (!delegate) return [];
     const [name, argumentsOf] = delegate;
-    return Array.from({ length: Number(count) }, (_, index) => ({ name, arguments: argumentsOf(index) }));
+    return Array.from({ length: Number(count) }, (_, index) => ({
+      name,
+      arguments: argumentsOf(`task ${index}`, 'worker'),
+    }));
   }
   return [];
 }
@@ -80,11 +83,9 @@ function link(body, index) {
   if (body.includes('inputs_from')) {
     const reference = /sa_\w+/.exec(last)?.[0];
     const inputs = reference === undefined ? {} : { inputs_from: [reference] };
-    return [{ name, arguments: { name: 'reporter', arguments: `task ${index}`, ...inputs } }];
+    return [{ name, arguments: { ...argumentsOf(`task ${index}`, 'reporter'), ...inputs } }];
   }
-  const given = argumentsOf(index);
-  const key = ['task', 'description', 'arguments'].find((each) => each in given) ?? 'task';
-  return [{ name, arguments: { ...given, [key]: `${given[key]}\n${last}` } }];
+  return [{ name, arguments: argumentsOf(`task ${index}\n${last}`, 'reporter') }];
 }
 
 /** @param {number} step */

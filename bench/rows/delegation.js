@@ -1,5 +1,6 @@
 // @ts-check
 import { mkdir, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { openRuntime } from '../../dist/index.js';
 import { CONTENDERS, isInstalled, peersFolder, startContender } from '../lib/contenders.js';
@@ -12,22 +13,29 @@ import { runNode } from '../lib/spawn.js';
 
 const GO = 'reasonix (Go)';
 
+const requireOfPeers = createRequire(join(peersFolder, 'package.json'));
+
 /**
- * Bytes of all requests that one job takes, by contender. One run each: they do not vary.
+ * What all requests of a job come to.
+ * @typedef {{ bytes: number, tokens: number, requests: number }} Total
+ */
+
+/**
+ * All requests that one job takes, by contender. One run each: they do not vary.
  * @param {Context} context
  * @param {'children' | 'chain'} what
  * @param {number} size
  */
-async function bytesOf({ standIn, folder, progress }, what, size) {
-  /** @type {Map<string, number>} */
+async function totalsOf({ standIn, folder, progress }, what, size) {
+  /** @type {Map<string, Total>} */
   const totals = new Map();
   for (const contender of CONTENDERS.filter(({ needs }) => isInstalled(needs))) {
-    progress(`bytes of ${what}: ${contender.name}`);
+    progress(`requests of ${what}: ${contender.name}`);
     const { run, stop } = await startContender(contender, { baseUrl: standIn.baseUrl, folder: await folder() });
     try {
       await standIn.take();
       await run(what, size);
-      totals.set(contender.name, sum(await standIn.take()));
+      totals.set(contender.name, total(await standIn.take()));
     } finally {
       stop();
     }
@@ -35,7 +43,28 @@ async function bytesOf({ standIn, folder, progress }, what, size) {
   return totals;
 }
 
-const sum = (/** @type {{ bytes: number }[]} */ seen) => seen.reduce((total, { bytes: each }) => total + each, 0);
+/**
+ * Tokens are those of the bodies as they are sent, by the encoding of OpenAI's newer models.
+ * @param {import('../lib/stand-in.js').Seen[]} seen
+ * @returns {Total}
+ */
+function total(seen) {
+  const count = tokenCounter();
+  return {
+    bytes: seen.reduce((sum, each) => sum + each.bytes, 0),
+    tokens: seen.reduce((sum, { body = '' }) => sum + count(body), 0),
+    requests: seen.length,
+  };
+}
+
+/** Counts tokens; without the peers, which bring the encoding, there is no number. */
+function tokenCounter() {
+  if (!isInstalled('js-tiktoken')) return () => Number.NaN;
+  const { Tiktoken } = requireOfPeers('js-tiktoken/lite');
+  const ranks = requireOfPeers('js-tiktoken/ranks/o200k_base');
+  const encoding = new Tiktoken(ranks);
+  return (/** @type {string} */ text) => encoding.encode(text, [], []).length;
+}
 
 /**
  * The Go program on a project of its own, with whatever `write` puts there.
@@ -45,9 +74,9 @@ const sum = (/** @type {{ bytes: number }[]} */ seen) => seen.reduce((total, { b
  */
 async function goRequests({ folder, standIn, progress }, model, write) {
   const cwd = await folder();
-  progress(`bytes of ${model}: ${GO}`);
+  progress(`requests of ${model}: ${GO}`);
   await write(cwd);
-  const names = [model, 'child-50ms'];
+  const names = [model, 'child-50ms', 'long'];
   const providers = names.map(
     (name) =>
       `[[providers]]\nname = "${name}"\nkind = "openai"\nbase_url = "${standIn.baseUrl}"\nmodel = "${name}"\napi_key_env = "STANDIN_KEY"\n`,
@@ -60,32 +89,54 @@ async function goRequests({ folder, standIn, progress }, model, write) {
 }
 
 /** @param {string} cwd */
-async function goWorker(cwd) {
-  const path = join(cwd, '.reasonix', 'skills', 'worker');
-  await mkdir(path, { recursive: true });
-  const head = '---\nname: worker\ndescription: Takes one note.\nrunAs: subagent\nmodel: child-50ms\n---\n';
-  await writeFile(join(path, 'SKILL.md'), `${head}Take one note, then answer.\n`);
+async function goSkills(cwd) {
+  for (const [name, model] of [
+    ['worker', 'child-50ms'],
+    ['reporter', 'long'],
+  ]) {
+    const path = join(cwd, '.reasonix', 'skills', `${name}`);
+    await mkdir(path, { recursive: true });
+    const head = `---\nname: ${name}\ndescription: Takes one note.\nrunAs: subagent\nmodel: ${model}\n---\n`;
+    await writeFile(join(path, 'SKILL.md'), `${head}Take one note, then answer.\n`);
+  }
 }
 
 /**
+ * Ours against the leanest peer, and against the Go program.
  * @param {string} what
- * @param {Map<string, number>} totals
- * @param {number} [allowed]
- * @returns {Line}
+ * @param {Map<string, Total>} totals
+ * @param {number | undefined} allowedToGo
+ * @returns {Line[]}
  */
-function against(what, totals, allowed) {
-  const { ours = Number.NaN, ...others } = Object.fromEntries(totals);
+function against(what, totals, allowedToGo) {
+  const { ours, [GO]: go, ...others } = Object.fromEntries(totals);
+  if (!ours) return [];
   const peers = Object.entries(others).filter(([name]) => !name.startsWith('raw fetch'));
-  const [leanest = 'nobody', best = Number.NaN] = peers.sort(([, left], [, right]) => left - right)[0] ?? [];
-  const ratio = ours / best;
-  return {
-    what,
-    ours: bytes(ours),
-    against: `${leanest} ${bytes(best)}`,
-    ratio,
-    ...(allowed === undefined ? {} : { target: `≤ ${allowed} ×`, ok: ratio <= allowed }),
-    others: Object.fromEntries(Object.entries(others).map(([name, value]) => [name, bytes(value)])),
+  /** @param {'bytes' | 'tokens'} unit @param {number} [allowed] @returns {Line[]} */
+  const lines = (unit, allowed) => {
+    if (Number.isNaN(ours[unit])) return [];
+    const text = (/** @type {Total} */ each) =>
+      unit === 'bytes' ? bytes(each.bytes) : each.tokens.toLocaleString('en');
+    const [leanest, best] = peers.sort(([, left], [, right]) => left[unit] - right[unit])[0] ?? [];
+    /** @param {string} name @param {Total} other @param {number} [limit] @returns {Line} */
+    const line = (name, other, limit) => {
+      const ratio = ours[unit] / other[unit];
+      const target = limit === undefined ? {} : { target: `≤ ${limit} ×`, ok: ratio <= limit };
+      return {
+        what: `${what}: ${unit} of all requests`,
+        ours: text(ours),
+        against: `${name} ${text(other)}`,
+        ratio,
+        ...target,
+      };
+    };
+    const all = Object.fromEntries(Object.entries(others).map(([name, each]) => [name, text(each)]));
+    return [
+      ...(leanest && best ? [{ ...line(leanest, best, allowed), others: all }] : []),
+      ...(go ? [line(`${GO}, ${go.requests} requests,`, go, unit === 'bytes' ? allowedToGo : undefined)] : []),
+    ];
   };
+  return [...lines('bytes', 1), ...lines('tokens')];
 }
 
 /**
@@ -111,25 +162,19 @@ async function standing({ folder, standIn }, count, lazy) {
 /** @type {Record<string, (context: Context) => Promise<Line[]>>} */
 export const delegationRows = {
   async delegation(context) {
-    const fanOut = await bytesOf(context, 'children', 10);
-    const chain = await bytesOf(context, 'chain', 3);
-    /** @type {Line[]} */
-    const lines = [
-      against('fan-out of ten: bytes of all requests', fanOut, 1),
-      against('chain of three with 8 KB each: bytes of all requests', chain, 1),
-    ];
+    await context.standIn.record(true);
+    const fanOut = await totalsOf(context, 'children', 10);
+    const chain = await totalsOf(context, 'chain', 3);
     const hasGo = isInstalled('reasonix');
     if (hasGo) {
-      const seen = await goRequests(context, 'parent-10', goWorker);
-      const ours = fanOut.get('ours') ?? Number.NaN;
-      const ratio = ours / sum(seen);
-      const beside = `${GO} ${bytes(sum(seen))} in ${seen.length} requests`;
-      const what = 'fan-out of ten, against the Go program';
-      // Where it does not offer its tool for skills at once, it has done nothing that compares.
-      const hasDelegated = seen.length > 10;
-      const target = hasDelegated ? { ratio, target: '≤ 0.1 ×', ok: ratio <= 0.1 } : {};
-      lines.splice(1, 0, { what, ours: bytes(ours), against: beside, ...target });
+      fanOut.set(GO, total(await goRequests(context, 'parent-10', goSkills)));
+      chain.set(GO, total(await goRequests(context, 'chain-3', goSkills)));
     }
+    await context.standIn.record(false);
+    const lines = [
+      ...against('fan-out of ten', fanOut, 0.1),
+      ...against('chain of three with 8 KB each', chain, undefined),
+    ];
     for (const count of [20, 200, 1_000]) {
       const catalog = await standing(context, count, false);
       const lazy = await standing(context, count, true);
