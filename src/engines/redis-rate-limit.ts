@@ -21,8 +21,8 @@ const MARGIN = 500;
 const MOST_ATTEMPTS = 3;
 
 /**
- * A limit over all processes that use one Redis, by its clock. In each process the first in line has a
- * moment in Redis, so that processes take turns. Where Redis is away, every process keeps to the limit
+ * A limit over all processes that use one Redis, by its clock. Each root has one moment to come in Redis,
+ * however many of its calls wait and in however many processes, so that roots take turns. Where Redis is away, every process keeps to the limit
  * by itself, with what it has sent before; where Redis was emptied, nobody sends for a minute.
  */
 export function redisRateLimit({
@@ -31,19 +31,24 @@ export function redisRateLimit({
   onProblem = () => {},
   window = MINUTE,
 }: RedisRateLimitOptions): RateLimit {
-  const lanes = new Map<string, Line>();
+  const lanes = new Map<string, Lane>();
   return {
-    async acquire(provider, perMinute, signal) {
+    async acquire(provider, perMinute, signal, root) {
       if (!(perMinute > 0)) return;
-      let line = lanes.get(provider);
-      if (!line) {
-        const lane = new Lane({ redis, key: `${prefix}:rate:${provider}`, provider, window, onProblem });
-        line = new Line((most, left) => lane.admit(most, left));
-        lanes.set(provider, line);
+      let lane = lanes.get(provider);
+      if (!lane) {
+        lane = new Lane({ redis, key: `${prefix}:rate:${provider}`, provider, window, onProblem });
+        lanes.set(provider, lane);
       }
-      await line.wait(perMinute, signal);
+      await lane.wait(perMinute, signal, root);
     },
   };
+}
+
+/** The calls of one root in this process. */
+interface RootLine {
+  line: Line;
+  waiting: number;
 }
 
 interface LaneOptions {
@@ -65,6 +70,7 @@ interface Place {
 class Lane {
   readonly #options: LaneOptions;
   readonly #clock: RateClock = steadyClock;
+  readonly #lines = new Map<string | undefined, RootLine>();
   /** All requests of this process. */
   readonly #sent: RateWindow;
   /** When those went of which Redis does not know. */
@@ -77,9 +83,22 @@ class Lane {
     this.#sent = new RateWindow(options.window);
   }
 
-  async admit(most: number, signal: AbortSignal): Promise<void> {
+  async wait(most: number, signal: AbortSignal, root: string | undefined): Promise<void> {
+    const known = this.#lines.get(root);
+    const own = known ?? { line: new Line((bound, left) => this.#admit(bound, left, root)), waiting: 0 };
+    if (!known) this.#lines.set(root, own);
+    own.waiting++;
     try {
-      for (let attempt = 1; !(await this.#tryOnce(most, signal, attempt >= MOST_ATTEMPTS)); attempt++);
+      await own.line.wait(most, signal);
+    } finally {
+      own.waiting--;
+      if (own.waiting === 0) this.#lines.delete(root);
+    }
+  }
+
+  async #admit(most: number, signal: AbortSignal, root: string | undefined): Promise<void> {
+    try {
+      for (let attempt = 1; !(await this.#tryOnce(most, signal, root, attempt >= MOST_ATTEMPTS)); attempt++);
     } catch (error) {
       if (signal.aborted) throw error;
       this.#tell(error);
@@ -89,8 +108,8 @@ class Lane {
   }
 
   /** False when the moment had passed, or was lost, before anything could go. */
-  async #tryOnce(most: number, signal: AbortSignal, anyway: boolean): Promise<boolean> {
-    const place = await this.#place(most, signal);
+  async #tryOnce(most: number, signal: AbortSignal, root: string | undefined, anyway: boolean): Promise<boolean> {
+    const place = await this.#place(most, signal, root);
     try {
       const left = place.from - this.#clock.now();
       if (left > 0) {
@@ -112,26 +131,26 @@ class Lane {
     return true;
   }
 
-  async #place(most: number, signal: AbortSignal): Promise<Place> {
+  async #place(most: number, signal: AbortSignal, root: string | undefined): Promise<Place> {
     const { redis, key, window, onProblem, provider } = this.#options;
     for (;;) {
       const before = this.#clock.now();
       const isRecent = (at: number) => before - at < window;
-      const id = randomBytes(9).toString('base64url');
-      this.#untold = this.#untold.filter(isRecent);
-      const untold = this.#untold;
+      const unique = randomBytes(9).toString('base64url');
+      const id = root === undefined ? unique : `${unique}@${root}`;
+      // Others of this process may ask meanwhile: it is told once.
+      const untold = this.#untold.filter(isRecent);
+      this.#untold = [];
       const newest = this.#newest && isRecent(this.#newest.at) ? this.#newest.id : '';
-      const reply = await redis.run(ASK, key, [
-        Math.max(1, Math.floor(most)),
-        window + MARGIN,
-        id,
-        newest,
-        ...untold.map((at) => Math.round(before - at)),
-      ]);
+      const ages = untold.map((at) => Math.round(before - at));
+      const asked = redis.run(ASK, key, [Math.max(1, Math.floor(most)), window + MARGIN, id, newest, ...ages]);
+      const reply = await asked.catch((error: unknown) => {
+        this.#untold.push(...untold);
+        throw error;
+      });
       const [wait, isTaken, isLost] = (reply as unknown[]).map(Number) as [number, number, number];
       const after = this.#clock.now();
       this.#isAway = false;
-      this.#untold = this.#untold.filter((at) => !untold.includes(at));
       if (isLost === 1) {
         onProblem(`Redis has lost which requests went to ${provider}: none goes until a minute after that`);
       }
@@ -164,7 +183,8 @@ class Lane {
  * member says since when it is there: `#first`, or `#lost` when it is known that there was one before.
  *
  * Arguments: how many a window may have, its length, the id to take a moment for, the id of the asker's
- * newest request of this window or '', and the ages of its requests that are not in the set.
+ * newest request of this window or '', and the ages of its requests that are not in the set. The root of
+ * a request stands behind the @ of its id.
  * Answer: milliseconds to wait; whether the moment is taken, else it is to be asked again then; whether
  * the set was found lost.
  */
@@ -208,6 +228,15 @@ local before = redis.call('ZREVRANGE', key, most - 1, most - 1, 'WITHSCORES')
 local at = now
 if before[1] and tonumber(before[2]) >= 0 then at = math.max(now, tonumber(before[2]) + window) end
 if at - now > window then return { at - now - window, 0, lost } end
+
+local root = string.match(id, '@.+$')
+if root and at > now then
+  local taken = redis.call('ZRANGEBYSCORE', key, '(' .. now, '+inf', 'WITHSCORES')
+  for index = 1, #taken, 2 do
+    -- It may be given back before it comes.
+    if string.sub(taken[index], -#root) == root then return { math.min(tonumber(taken[index + 1]) - now, 1000), 0, lost } end
+  end
+end
 redis.call('ZADD', key, at, id)
 return { at - now, 1, lost }
 `);

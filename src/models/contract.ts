@@ -16,6 +16,8 @@ export interface ModelRequest {
   maxOutputTokens?: number | undefined;
   /** The session that asks; the scripted model and cache routing look at it. */
   session: string;
+  /** The root of its tree: roots take turns where requests are bounded. Default: all that name none are one. */
+  root?: string | undefined;
   /** The skill whose body is the system prompt, for a child. */
   skill?: string | undefined;
 }

@@ -4,11 +4,11 @@ import { Line } from './line.ts';
 /** Bounds how many requests a minute go to a provider, whoever makes them. */
 export interface RateLimit {
   /**
-   * Resolves when one more request may go out: in no 60 seconds there are more than `perMinute`. Callers go
-   * in the order in which they came. 0 is no bound.
+   * Resolves when one more request may go out: in no 60 seconds there are more than `perMinute`. Roots of
+   * trees take turns, and callers of one `root` go in the order in which they came. 0 is no bound.
    * @throws the signal's reason when it aborts first; the caller is out of the line then.
    */
-  acquire(provider: string, perMinute: number, signal: AbortSignal): Promise<void>;
+  acquire(provider: string, perMinute: number, signal: AbortSignal, root?: string): Promise<void>;
 }
 
 export interface LocalRateLimitOptions {
@@ -66,7 +66,7 @@ export class RateWindow {
 export function localRateLimit({ window = MINUTE, clock = steadyClock }: LocalRateLimitOptions = {}): RateLimit {
   const lines = new Map<string, Line>();
   return {
-    async acquire(provider, perMinute, signal) {
+    async acquire(provider, perMinute, signal, root) {
       if (!(perMinute > 0)) return;
       let line = lines.get(provider);
       if (!line) {
@@ -74,7 +74,7 @@ export function localRateLimit({ window = MINUTE, clock = steadyClock }: LocalRa
         line = new Line((most, left) => sent.enter(most, left, clock));
         lines.set(provider, line);
       }
-      await line.wait(perMinute, signal);
+      await line.wait(perMinute, signal, root);
     },
   };
 }

@@ -102,7 +102,7 @@ class RetryingClient implements ModelClient {
       // Who goes first learns for the others whether the server takes anything: not at the price of a last attempt.
       place = attempt > 1 && attempt === this.#attempts ? ticket + LATE : ticket;
       await this.#pause(signal, partialText, async () => {
-        startedAt += await this.#turn(signal, place, deadline);
+        startedAt += await this.#turn({ signal, place, root: request.root }, deadline);
       });
       let error: ReasonixError;
       try {
@@ -132,14 +132,17 @@ class RetryingClient implements ModelClient {
   }
 
   /** Waits until the provider takes requests and has room for one more; says how long it was about room. */
-  async #turn(signal: AbortSignal, place: number, deadline: Deadline | undefined): Promise<number> {
+  async #turn(
+    { signal, place, root }: { signal: AbortSignal; place: number; root: string | undefined },
+    deadline: Deadline | undefined,
+  ): Promise<number> {
     let waited = 0;
     for (;;) {
       await this.#backoff.wait(signal, place);
       if (!this.#rate) return 0;
       const before = this.#clock.now();
       deadline?.pause();
-      await this.#rate.limit.acquire(this.provider, this.#rate.perMinute, signal);
+      await this.#rate.limit.acquire(this.provider, this.#rate.perMinute, signal, root);
       deadline?.resume();
       waited += this.#clock.now() - before;
       // When all were told to wait meanwhile, the room would be used at another time than it was given for.

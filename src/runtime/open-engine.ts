@@ -71,8 +71,8 @@ function configured(
       return ledger;
     },
     rateLimit: {
-      acquire: async (provider, perMinute, signal) => {
-        if (perMinute > 0) await (await limit.get()).acquire(provider, perMinute, signal);
+      acquire: async (provider, perMinute, signal, root) => {
+        if (perMinute > 0) await (await limit.get()).acquire(provider, perMinute, signal, root);
       },
     },
     close: async () => {

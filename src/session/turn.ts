@@ -203,6 +203,7 @@ export class Turn implements TurnView {
       toolChoice,
       effort,
       session: this.info.session,
+      root: this.info.root,
       skill: this.info.skill?.name,
     };
     return { turn: this, request, model, signal, isLast };

@@ -80,6 +80,32 @@ describe.skipIf(!hasRedis())('a limit of requests a minute over several processe
     expect(problems).toEqual([]);
   });
 
+  it('is shared fairly among roots, however many calls of one wait in however many processes', {
+    timeout: 30_000,
+  }, async () => {
+    const short = 600;
+    const processes = await Promise.all([1, 2, 3].map(() => open({ window: short })));
+    const gone: string[] = [];
+    const stop = new AbortController();
+    const go = async (index: number, root: string) => {
+      await processes[index]!.limit.acquire('p', 4, stop.signal, root);
+      gone.push(root);
+    };
+    // So that room comes bit by bit.
+    for (let call = 0; call < 4; call++) {
+      await go(0, 'before');
+      await delay(150);
+    }
+    gone.length = 0;
+    const large = [0, 1, 2].flatMap((index) => Array.from({ length: 10 }, () => go(index, 'large')));
+    const small = Array.from({ length: 6 }, () => go(0, 'small'));
+    const calls = Promise.allSettled([...large, ...small]);
+    await expect.poll(() => gone.length, { timeout: 20_000 }).toBeGreaterThanOrEqual(10);
+    stop.abort();
+    await calls;
+    expect(gone.slice(0, 10).filter((root) => root === 'small').length).toBeGreaterThanOrEqual(3);
+  });
+
   it('lets no more go when everything is flushed in the middle, and says so no more than once', {
     timeout: 60_000,
   }, async () => {

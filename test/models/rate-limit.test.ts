@@ -61,6 +61,25 @@ describe('a limit of requests a minute', () => {
     await expect(limit.acquire('p', 2, AbortSignal.abort(new Error('before')))).rejects.toThrow('before');
   });
 
+  it('lets roots take turns, and those of one root go as they came', async () => {
+    const clock = new FakeClock();
+    const limit = localRateLimit({ clock });
+    const gone: string[] = [];
+    const go = (name: string, root: string) => limit.acquire('p', 1, never, root).then(() => void gone.push(name));
+    const calls = ['a1', 'a2', 'a3', 'a4', 'a5'].map((name) => go(name, 'a'));
+    calls.push(go('b1', 'b'), go('b2', 'b'), go('c1', 'c'));
+    await Promise.all(calls);
+    expect(gone).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3', 'a4', 'a5']);
+  });
+
+  it('asks in the name of the root that a request names', async () => {
+    const roots: (string | undefined)[] = [];
+    const limit: RateLimit = { acquire: async (_provider, _most, _signal, root) => void roots.push(root) };
+    const client = withRetry(scriptedModel([{ text: 'ok' }]), { rate: { limit, perMinute: 1 } });
+    await client.generate(request([user('x')], { root: 's_root' }), { signal: never });
+    expect(roots).toEqual(['s_root']);
+  });
+
   it('uses no room for those that have all given up', async () => {
     const clock = new FakeClock();
     const limit = localRateLimit({ clock });

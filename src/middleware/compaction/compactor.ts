@@ -117,7 +117,15 @@ export class Compactor {
     const record = recordOf(replaced, thread.size.charactersOf(window / 2));
     if (!job.affords(model, thread.size.tokensOf(record.length) + answerRoom(window))) return undefined;
     job.progress('summing up the older part of the conversation to make room');
-    const summary = await summarise({ model, record, limit: goals.summary, window, session: thread.session, signal });
+    const summary = await summarise({
+      model,
+      record,
+      limit: goals.summary,
+      window,
+      session: thread.session,
+      root: thread.started?.root,
+      signal,
+    });
     if (summary) job.charge(summary);
     return summary;
   }

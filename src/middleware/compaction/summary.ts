@@ -19,6 +19,7 @@ export interface SummaryRequest {
   /** Tokens of request and answer. */
   window: number;
   session: string;
+  root: string | undefined;
   signal: AbortSignal;
 }
 
@@ -38,7 +39,7 @@ export const answerRoom = (window: number): number => Math.floor(Math.min(4_096,
  * @throws what the signal was aborted with.
  */
 export async function summarise(request: SummaryRequest): Promise<Summary | undefined> {
-  const { model, record, limit, window, session, signal } = request;
+  const { model, record, limit, window, session, root, signal } = request;
   const linked = linkSignals([signal], MOST_TIME);
   try {
     const reply = await model.client.generate(
@@ -49,6 +50,7 @@ export async function summarise(request: SummaryRequest): Promise<Summary | unde
         model: model.model,
         maxOutputTokens: answerRoom(window),
         session,
+        root,
       },
       { signal: linked.signal },
     );
