@@ -246,7 +246,7 @@ export const KEYS = {
   'permissions.deny': {
     type: 'list',
     default: [],
-    doc: 'Rules that are refused; they win over the others, and those of all tiers add up.',
+    doc: 'Rules that are refused; they win over the others, and those of all tiers add up. A whole tool is not offered.',
   },
 
   'sandbox.allow_write': {

@@ -4,6 +4,7 @@ import { type LoadedConfig, loadConfig } from '../config/cascade.ts';
 import { isSecretName } from '../config/mask.ts';
 import { messageOf, ReasonixError } from '../core/errors.ts';
 import type { EventOf } from '../core/events.ts';
+import { narrowTools, parseToolRules } from '../core/tool-rules.ts';
 import { inProcessSlots } from '../engines/in-process.ts';
 import { catalogFor, type SkillListing } from '../middleware/skill-catalog.ts';
 import type { Models } from '../models/contract.ts';
@@ -100,6 +101,7 @@ async function wire(options: RuntimeOptions, loaded: LoadedConfig, parts: Parts)
   const isolation = new Isolation({ store, leases, reasonixHome, closed: (cwd) => libraries.forget(cwd) });
   const tools = folderTools({ config, folders, isolation, library, more: options.tools ?? [] });
   const required: Wiring['required'] = async (info) => requiredSet(config, folders, info, await library(info));
+  const refused = parseToolRules(config.permissions.deny).rules;
   const host: SessionHost & { chain: SessionHost['chain'] } = {
     store,
     leases,
@@ -108,6 +110,7 @@ async function wire(options: RuntimeOptions, loaded: LoadedConfig, parts: Parts)
     observe: (observation: Observation) => observers.emit(observation),
     place: ({ cwd, tag }) => (engine && tag === undefined ? (config.engine.workspace ?? cwd) : cwd),
     scratch: ({ kind, session }) => (kind === 'child' ? scratchFolder(reasonixHome, session) : undefined),
+    isOffered: (tool) => narrowTools([tool], undefined, refused).length > 0,
   };
   const admission = new Admission(inProcessSlots(options.maxConcurrent ?? config.agent.max_concurrent));
   const secrets = secretsOf(options.env ?? process.env, keyVariables(config));

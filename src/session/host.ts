@@ -23,6 +23,8 @@ export interface SessionHost {
   scratch?(info: SessionInfo): string | undefined;
   /** The folder in which a session works on this machine. Default the one that it was started in. */
   place?(started: Pick<EventOf<'session.started'>, 'cwd' | 'tag'>): string;
+  /** False for a tool of which no call would run: no new session is offered it. Default all are. */
+  isOffered?(tool: string): boolean;
   /** Absent where sessions have no children beside their turns. */
   readonly background?: BackgroundHost | undefined;
 }

@@ -51,8 +51,10 @@ export class Session {
   /** Starts a new session; its first event is durable when the promise resolves. */
   static async create(host: SessionHost, plan: SessionPlan): Promise<Session> {
     const thread = new Thread(plan.info.session);
-    const setup = await prepare(host.chain, plan, thread, true);
-    const names = plan.narrow?.(setup.tools.map((tool) => tool.name)) ?? setup.tools.map((tool) => tool.name);
+    const narrow = (names: string[]) =>
+      (plan.narrow?.(names) ?? names).filter((name) => host.isOffered?.(name) ?? true);
+    const setup = await prepare(host.chain, { ...plan, narrow }, thread, true);
+    const names = narrow(setup.tools.map((tool) => tool.name));
     const tools = setup.tools.filter((tool) => names.includes(tool.name));
     const session = new Session(host, plan.info, thread, tools);
     const { info, model, budget, parent, permissions, outputSchema, forkedFrom } = plan;
