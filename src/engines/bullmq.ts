@@ -97,6 +97,10 @@ class BullmqEngine implements Required<Engine> {
     return claim;
   }
 
+  async hasten(job: Job): Promise<void> {
+    await this.#command((parts) => this.#queue(parts, job.tag).hasten(job));
+  }
+
   async isKnown(job: Job): Promise<boolean> {
     return this.#command((parts) => this.#queue(parts, job.tag).isKnown(job));
   }

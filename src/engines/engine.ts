@@ -21,8 +21,9 @@ export interface Cancel {
 /**
  * How a run of a session came out. `parked`: the turn waits for others and is left open; whatever it waits
  * for wakes it. `busy`: somebody else holds the session, or held it until a moment ago; it is tried again.
+ * `unfit`: whoever took it cannot run it, and others may; it is tried again, in the end every few minutes.
  */
-export type Outcome = 'ended' | 'parked' | 'busy';
+export type Outcome = 'ended' | 'parked' | 'busy' | 'unfit';
 
 /** What a run is told from outside while it goes on. */
 export interface RunControl {
@@ -76,13 +77,15 @@ export interface Engine {
   close(): Promise<void>;
   /** Whether a run of the session waits, goes on or was put off: one without gets none unless somebody starts it. */
   isKnown?(job: Job): Promise<boolean>;
+  /** Has a session run now that was put off; one that waits or runs is left alone. */
+  hasten?(job: Job): Promise<void>;
   /** True once after the engine may have lost jobs: what is open in the store should be started again. */
   forgot?(): Promise<boolean>;
   /** Runs of sessions with the tags that this engine has met. */
   counts?(): Promise<JobCounts>;
 }
 
-/** `delayed` are put off: the session was busy, or a run of it failed. Timers of parked sessions do not count. */
+/** `delayed` are put off: the session was busy, a run of it failed, or nobody could run it. Timers of parked sessions do not count. */
 export interface JobCounts {
   waiting: number;
   active: number;

@@ -5,7 +5,7 @@ import type { Slot, Slots } from '../subagents/slots.ts';
 import { CancelInbox } from './cancel-inbox.ts';
 import type { Cancel, Claim, ClaimOptions, Engine, Job, JobCounts, Outcome, Run } from './engine.ts';
 import { FairQueue } from './fair-queue.ts';
-import { BUSY_DELAY, CANCEL_LIFETIME, failedRun, retryDelay } from './retry.ts';
+import { BUSY_DELAY, CANCEL_LIFETIME, failedRun, retryDelay, unfitDelay } from './retry.ts';
 
 /**
  * The slots of one process: at most `concurrency` children run at once. A slot is a task of a queue
@@ -77,6 +77,7 @@ class InProcessEngine implements Engine {
   readonly #putOff = new Map<string, { job: Job; timer: NodeJS.Timeout }>();
   readonly #alarms = new Map<string, NodeJS.Timeout>();
   readonly #faults = new Map<string, number>();
+  readonly #unfit = new Map<string, number>();
   readonly #cancels = new Map<string, Set<Cancel>>();
   readonly #claims = new Set<LocalClaim>();
   #isClosed = false;
@@ -128,6 +129,11 @@ class InProcessEngine implements Engine {
     return claim;
   }
 
+  async hasten({ session }: Job): Promise<void> {
+    this.#assertOpen();
+    this.#resume(session);
+  }
+
   async isKnown({ session }: Job): Promise<boolean> {
     return this.#running.has(session) || this.#waiting.has(session) || this.#putOff.has(session);
   }
@@ -171,10 +177,13 @@ class InProcessEngine implements Engine {
     }
     this.#running.delete(session);
     if (this.#isClosed) return;
-    if (outcome !== undefined && outcome !== 'busy') this.#faults.delete(session);
+    if (outcome === 'ended' || outcome === 'parked') this.#faults.delete(session);
+    if (outcome === 'unfit') this.#unfit.set(session, (this.#unfit.get(session) ?? 0) + 1);
+    else this.#unfit.delete(session);
     if (outcome === 'ended') this.#clearAlarm(session);
     if (outcome === undefined) this.#putJobOff(job, retryDelay(this.#faults.get(session) ?? 1));
     else if (outcome === 'busy') this.#putJobOff(job, claim.leaving.aborted ? 0 : BUSY_DELAY);
+    else if (outcome === 'unfit') this.#putJobOff(job, unfitDelay(this.#unfit.get(session) ?? 1));
     else if (running.isWoken) this.#enqueue(job);
     // A place of the whole engine may have become free for another claim.
     if (this.#waiting.size > 0) this.#offer();

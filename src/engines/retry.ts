@@ -1,6 +1,17 @@
 /** How long a session that somebody else holds is left alone, in milliseconds. */
 export const BUSY_DELAY = 1_000;
 
+/** So often a session that cannot be run is offered like a busy one: somebody else may take it who can. */
+const OFFERS = 5;
+
+/** The longest pause between two offers of a session that nobody can run, in milliseconds. */
+const LONGEST_UNFIT = 5 * 60_000;
+
+/** The pause before a session is offered again that `times` runs in a row could not go on with, in milliseconds. */
+export function unfitDelay(times: number): number {
+  return Math.min(LONGEST_UNFIT, BUSY_DELAY * 2 ** Math.min(20, Math.max(0, times - OFFERS)));
+}
+
 /** The longest pause between two attempts of a run that fails, in milliseconds. */
 const LONGEST_PAUSE = 60_000;
 

@@ -1,4 +1,4 @@
-import { describeError, type ErrorCode, messageOf, ReasonixError } from '../core/errors.ts';
+import { messageOf, ReasonixError } from '../core/errors.ts';
 import type { Claim, ClaimOptions, Engine, Job, JobCounts, Outcome, Run } from '../engines/engine.ts';
 import { Thread } from '../session/thread.ts';
 import type { SessionSummary } from '../store/contract.ts';
@@ -6,6 +6,7 @@ import { listAll } from '../store/list-all.ts';
 import { awaitedBy } from './awaited.ts';
 import type { Wiring } from './runtime.ts';
 import { runOpenTurn } from './session-work.ts';
+import { isUnfit, UnfitSessions } from './unfit.ts';
 
 export interface WorkOptions extends Omit<ClaimOptions, 'concurrency'> {
   /** Sessions that run at once here. Default: the configuration's `engine.concurrency`. */
@@ -22,7 +23,7 @@ export interface WorkWatch {
   began(job: Job): (end: RunEnd) => void;
 }
 
-/** How a run of a session ended; `error` is why it failed, or why a `busy` session was left. */
+/** How a run of a session ended; `error` is why it failed, or why a `busy` or `unfit` session was left. */
 export interface RunEnd {
   outcome: Outcome | 'failed';
   error?: unknown;
@@ -30,6 +31,8 @@ export interface RunEnd {
 
 /** Sessions are being taken and run; `check` and `counts` ask the services that this needs. */
 export interface Work extends Claim {
+  /** Sessions that were met of late and cannot be run here: they are left to others. */
+  readonly unfit: readonly string[];
   /** Resolves when the service answers. While it is away this may wait for it, or throw. */
   check(service: 'store' | 'engine'): Promise<void>;
   /** Runs of all workers, where the engine counts them. */
@@ -46,9 +49,10 @@ export async function startWorker(wiring: Wiring, engine: Engine, options: WorkO
   const { engine: config } = wiring.config;
   const { concurrency = config.concurrency, tags = config.tags, reconcileEvery = RECONCILE_EVERY } = options;
   const onProblem = options.onProblem ?? wiring.onProblem;
-  const run = watched((job, control) => runOpenTurn(wiring, engine, job, control), onProblem, options.watch);
+  const unfit = new UnfitSessions(onProblem);
+  const run = watched((job, control) => runOpenTurn(wiring, engine, job, control), unfit, options.watch);
   const claim = await engine.claim(run, { concurrency, tags, onProblem });
-  const lost = new LostSessions(wiring, engine);
+  const lost = new LostSessions(wiring, engine, unfit);
   let isClosed = false;
   let looking: Promise<void> | undefined;
   const look = () => {
@@ -65,6 +69,9 @@ export async function startWorker(wiring: Wiring, engine: Engine, options: WorkO
   return {
     get running() {
       return claim.running;
+    },
+    get unfit() {
+      return unfit.sessions;
     },
     async drained() {
       await looking;
@@ -85,42 +92,31 @@ export async function startWorker(wiring: Wiring, engine: Engine, options: WorkO
   };
 }
 
-/** How often it is told that a session is left to a newer version, in milliseconds. */
-const TOLD_AGAIN = 10 * 60_000;
-
 /** Runs that tell how they end, and leave sessions alone that somebody else has, or that only others can read. */
-function watched(run: Run, onProblem: (text: string) => void, watch: WorkWatch | undefined): Run {
-  const told = new Map<string, number>();
+function watched(run: Run, unfit: UnfitSessions, watch: WorkWatch | undefined): Run {
   return async (job, control) => {
     const ended = watch?.began(job);
     try {
       const outcome = await run(job, control);
+      unfit.ran(job.session);
       ended?.({ outcome });
       return outcome;
     } catch (error) {
-      if (!isForOthers(error)) {
+      if (isUnfit(error)) unfit.met(job.session, error);
+      else if (!isTaken(error)) {
         ended?.({ outcome: 'failed', error });
         throw error;
       }
-      if (error.code === 'session_newer') {
-        const now = performance.now();
-        for (const [session, at] of told) if (now - at > TOLD_AGAIN) told.delete(session);
-        if (!told.has(job.session)) {
-          told.set(job.session, now);
-          onProblem(describeError(error));
-        }
-      }
-      ended?.({ outcome: 'busy', error });
-      return 'busy';
+      const outcome = isUnfit(error) ? 'unfit' : 'busy';
+      ended?.({ outcome, error });
+      return outcome;
     }
   };
 }
 
-/** Somebody else has the session, or had it when it died and its lease runs out before long; or it needs another version. */
-const FOR_OTHERS: readonly ErrorCode[] = ['session_busy', 'stale_writer', 'session_newer'];
-
-const isForOthers = (error: unknown): error is ReasonixError =>
-  ReasonixError.isInstance(error) && FOR_OTHERS.includes(error.code);
+/** Somebody else has the session, or had it when it died and its lease runs out before long. */
+const isTaken = (error: unknown): boolean =>
+  ReasonixError.isInstance(error, 'session_busy') || ReasonixError.isInstance(error, 'stale_writer');
 
 /** Sessions with an unfinished turn that nobody runs and no engine knows. */
 class LostSessions {
@@ -128,10 +124,13 @@ class LostSessions {
   readonly #engine: Engine;
   /** Those of the last look that were left alone: the number of their last event, and whether children were open. */
   #leftLast = new Map<string, string>();
+  readonly #unfit: UnfitSessions;
+  #isFirst = true;
 
-  constructor(wiring: Wiring, engine: Engine) {
+  constructor(wiring: Wiring, engine: Engine, unfit: UnfitSessions) {
     this.#wiring = wiring;
     this.#engine = engine;
+    this.#unfit = unfit;
   }
 
   async bringBack(): Promise<void> {
@@ -147,6 +146,7 @@ class LostSessions {
       else await this.#wake({ session, root, tag: log.started?.tag });
     }
     this.#leftLast = left;
+    this.#isFirst = false;
   }
 
   /** One that waits for children has nothing to do before one of them has ended, and that wakes it. */
@@ -158,15 +158,18 @@ class LostSessions {
 
   async #wake(job: Job): Promise<void> {
     if (!(await this.#engine.isKnown?.(job))) await this.#engine.wake(job);
+    // Whoever put it off may not have been able to run it.
+    else if (this.#isFirst) await this.#engine.hasten?.(job);
   }
 
-  /** Nothing for one that a newer version brings back. */
+  /** Nothing for one that somebody else must bring back. */
   async #read(session: string): Promise<Thread | undefined> {
     try {
       return Thread.fold(session, await this.#wiring.store.read(session, 0, { whole: true }));
     } catch (error) {
-      if (ReasonixError.isInstance(error, 'session_newer')) return undefined;
-      throw error;
+      if (!isUnfit(error)) throw error;
+      this.#unfit.met(session, error);
+      return undefined;
     }
   }
 }

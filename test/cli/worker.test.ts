@@ -261,7 +261,7 @@ describe.skipIf(!isPossible)('reasonix worker', () => {
     const worker = await b.start(['worker', '--name', 'old']);
     const [line] = await worker.said(/warning: event 3 of session .*/);
     expect(line).toMatch(/"plan.made", which this version does not know.*update this one/);
-    await worker.said(/busy .*busy /s);
+    await worker.said(/unfit .*unfit /s);
     expect(worker.stderr().match(/warning/g)).toHaveLength(1);
     // Two of them would take it from each other, and each could find nothing to wait for.
     worker.child.kill('SIGTERM');

@@ -372,6 +372,22 @@ export function describeEngine(name: string, open: () => Promise<OpenedEngine>):
         expect(times).toHaveLength(3);
       });
 
+      test('a session that could not be run is offered again, at once when it is hastened', async () => {
+        const times: number[] = [];
+        const { claim } = await work(async (_job, _control, count) => {
+          times.push(performance.now());
+          return count <= 7 ? 'unfit' : 'ended';
+        });
+        await engine.start(job('a'));
+        await eventually(() => expect(times).toHaveLength(2));
+        expect(times[1]! - times[0]!).toBeGreaterThan(700);
+        for (; times.length < 8; await delay(20)) await engine.hasten?.(job('a'));
+        // Left alone it takes eleven seconds.
+        expect(times[7]! - times[0]!).toBeLessThan(8_000);
+        await claim.drained();
+        expect(problems).toEqual([]);
+      });
+
       test('a wake that comes while a busy session is tried is not lost', async () => {
         const gate = new Gate();
         let lastBegin = 0;

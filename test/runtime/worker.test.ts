@@ -1,5 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest';
+import { ReasonixError } from '../../src/core/errors.ts';
 import { inProcessEngine } from '../../src/engines/in-process.ts';
+import { unfitDelay } from '../../src/engines/retry.ts';
 import type { RunEnd } from '../../src/runtime/worker.ts';
 import type { SessionStore } from '../../src/store/contract.ts';
 import { memoryStore } from '../../src/store/memory.ts';
@@ -40,4 +42,46 @@ it('leaves a turn alone that somebody else ended a moment before it took the lea
   expect(ends.map(({ outcome }) => outcome)).toEqual(['busy', 'ended']);
   expect(worker.model.requests).toEqual([]);
   expect(problems).toEqual([]);
+});
+
+it('leaves a session that it cannot read to others, says so once, and takes it when it can', async () => {
+  const store = memoryStore();
+  let isNewer = true;
+  const older: SessionStore = Object.assign(Object.create(store) as SessionStore, {
+    async read(session: string, fromSeq?: number) {
+      if (isNewer) throw new ReasonixError('session_newer', `event 2 of session ${session} is not known`);
+      return store.read(session, fromSeq);
+    },
+    append: (...args: Parameters<SessionStore['append']>) => store.append(...args),
+    list: (...args: Parameters<SessionStore['list']>) => store.list(...args),
+    claim: (...args: Parameters<SessionStore['claim']>) => store.claim(...args),
+    renew: (...args: Parameters<SessionStore['renew']>) => store.renew(...args),
+    release: (...args: Parameters<SessionStore['release']>) => store.release(...args),
+  });
+  const engine = inProcessEngine();
+  onTestFinished(() => engine.close());
+  const shop = workshop();
+  const submitter = await shop.open(() => 'never', { store, engine });
+  const worker = await shop.open(() => 'mine', { store: older, engine });
+  const ends: RunEnd[] = [];
+  const problems: string[] = [];
+  const work = await worker.runtime.work({
+    watch: { began: () => (end) => void ends.push(end) },
+    onProblem: (text) => problems.push(text),
+  });
+  onTestFinished(() => work.close(0));
+  const session = await submitter.runtime.session();
+  const { result } = session.send('go');
+  await expect.poll(() => ends.length, { timeout: 10_000 }).toBe(2);
+  expect(ends.map(({ outcome }) => outcome)).toEqual(['unfit', 'unfit']);
+  expect(problems).toEqual([expect.stringContaining('event 2 of session s_')]);
+  expect(work.unfit).toEqual([session.id]);
+  isNewer = false;
+  expect(await result).toMatchObject({ status: 'completed', answer: 'mine' });
+  await work.drained();
+  expect(work.unfit).toEqual([]);
+});
+
+it('offers what nobody can run ever more seldom, up to five minutes', () => {
+  expect([1, 5, 6, 8, 100].map(unfitDelay)).toEqual([1_000, 1_000, 2_000, 8_000, 300_000]);
 });

@@ -70,7 +70,7 @@ async function serve(runtime: Runtime, { once, journal, metrics, ending, onProbl
     const code = await leave(work, engine.grace, journal);
     const failing = ending.signal.aborted ? [] : ((await stuck) ?? []);
     if (failing.length === 0) return code;
-    journal.say(`${plural(failing.length, 'session')} cannot be run: ${failing.slice(0, 5).join(', ')}`);
+    journal.say(`${plural(failing.length, 'session')} cannot be run: ${named(failing)}`);
     return EXIT.failed;
   } finally {
     stop();
@@ -128,14 +128,21 @@ function openHealth(config: Config, work: Work, metrics: WorkerMetrics, ending: 
       ].filter((text) => text !== false);
       return why.length > 0 ? why.join('; ') : undefined;
     },
+    remark: () => {
+      const { unfit } = work;
+      return unfit.length === 0 ? undefined : `cannot run ${plural(unfit.length, 'session')}: ${named(unfit)}`;
+    },
     metrics: async () => {
       const [ofStore, ofEngine] = await Promise.all([store.look(), engine.look()]);
       const isUp = { store: 'answer' in ofStore, engine: 'answer' in ofEngine };
       const jobs = 'answer' in ofEngine ? ofEngine.answer : undefined;
-      return metrics.text({ running: work.running, concurrency, jobs, isUp });
+      return metrics.text({ running: work.running, concurrency, unfit: work.unfit.length, jobs, isUp });
     },
   });
 }
+
+const named = (sessions: readonly string[]): string =>
+  sessions.slice(0, 5).join(', ') + (sessions.length > 5 ? ', …' : '');
 
 function startLine({ engine, store }: Config, health: Health | undefined): string {
   const facts = [

@@ -1,9 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { ReasonixError } from '../../core/errors.ts';
 import type { Job } from '../../engines/engine.ts';
 import type { RunEnd, Work } from '../../runtime/worker.ts';
 
-/** So many runs in a row must fail, or find a log that this version cannot read, before a session is given up. */
+/** So many runs in a row must fail, or find a session that cannot be run here, before a session is given up. */
 const ATTEMPTS = 3;
 
 /** How often to look whether only hopeless sessions are left, in milliseconds. */
@@ -13,9 +12,9 @@ const POLL = 500;
 export class Draining {
   readonly #failing = new Map<string, number>();
 
-  ran({ session }: Job, { outcome, error }: RunEnd): void {
+  ran({ session }: Job, { outcome }: RunEnd): void {
     if (outcome === 'ended' || outcome === 'parked') this.#failing.delete(session);
-    else if (outcome === 'failed' || ReasonixError.isInstance(error, 'session_newer'))
+    else if (outcome === 'failed' || outcome === 'unfit')
       this.#failing.set(session, (this.#failing.get(session) ?? 0) + 1);
   }
 

@@ -7,6 +7,8 @@ export interface HealthOptions {
   port: number;
   /** Why no work can be done here now; nothing when it can. */
   unready(): Promise<string | undefined>;
+  /** What is wrong although work can be done. */
+  remark(): string | undefined;
   metrics(): Promise<string>;
 }
 
@@ -46,12 +48,14 @@ interface Answer {
   type?: string;
 }
 
-async function answer(path: string | undefined, { unready, metrics }: HealthOptions): Promise<Answer> {
+async function answer(path: string | undefined, { unready, remark, metrics }: HealthOptions): Promise<Answer> {
   if (path === '/healthz') return { status: 200, text: 'ok\n' };
   if (path === '/metrics') return { status: 200, text: await metrics(), type: 'text/plain; version=0.0.4' };
   if (path !== '/readyz') return { status: 404, text: 'there are /healthz, /readyz and /metrics\n' };
   const why = await unready();
-  return why === undefined ? { status: 200, text: 'ready\n' } : { status: 503, text: `${why}\n` };
+  if (why !== undefined) return { status: 503, text: `${why}\n` };
+  const more = remark();
+  return { status: 200, text: more === undefined ? 'ready\n' : `ready\n${more}\n` };
 }
 
 function send(response: ServerResponse, status: number, text: string, type = 'text/plain'): void {

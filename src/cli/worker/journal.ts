@@ -41,7 +41,7 @@ export class Journal {
   left({ session }: Job, { outcome, error }: RunEnd, status: string | undefined, milliseconds: number): void {
     if (!this.#tellsRuns || outcome === 'failed') return;
     const how = outcome === 'ended' && status !== undefined ? `ended (${status.replace('_', ' ')})` : outcome;
-    const why = outcome === 'busy' ? `: ${messageOf(error)}` : '';
+    const why = outcome === 'busy' || outcome === 'unfit' ? `: ${messageOf(error)}` : '';
     this.say(`${how} ${session} after ${shortTime(milliseconds)}${why}`);
   }
 }

@@ -13,6 +13,8 @@ const RUN_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600
 export interface Now {
   running: number;
   concurrency: number;
+  /** Sessions that cannot be run here. */
+  unfit: number;
   /** Absent while the engine does not answer. */
   jobs: JobCounts | undefined;
   isUp: Readonly<Record<'store' | 'engine', boolean>>;
@@ -24,7 +26,7 @@ export interface Now {
  */
 export class WorkerMetrics {
   readonly #identity: Readonly<Record<string, string>>;
-  readonly #runs = new Counter('outcome', ['ended', 'parked', 'busy', 'failed']);
+  readonly #runs = new Counter('outcome', ['ended', 'parked', 'busy', 'unfit', 'failed']);
   readonly #runSeconds = new Histogram(RUN_SECONDS);
   readonly #turns = new Counter<EventOf<'turn.ended'>['status']>('status', [
     'completed',
@@ -47,7 +49,7 @@ export class WorkerMetrics {
 
   ran({ outcome, error }: RunEnd, seconds: number): void {
     this.#runs.add(outcome);
-    if (outcome !== 'busy') this.#runSeconds.observe(seconds);
+    if (outcome !== 'busy' && outcome !== 'unfit') this.#runSeconds.observe(seconds);
     if (ReasonixError.isInstance(error, 'stale_writer')) this.#leasesLost++;
   }
 
@@ -69,7 +71,7 @@ export class WorkerMetrics {
   }
 
   /** The text of a scrape. */
-  text({ running, concurrency, jobs, isUp }: Now): string {
+  text({ running, concurrency, unfit, jobs, isUp }: Now): string {
     const { rss, heapUsed } = process.memoryUsage();
     const cpu = process.cpuUsage();
     const lag = { mean: this.#loopDelay.mean, p99: this.#loopDelay.percentile(99), max: this.#loopDelay.max };
@@ -84,6 +86,7 @@ export class WorkerMetrics {
       metricText('reasonix_up', 'gauge', 'Whether a service answers within 2 seconds.', up),
       metricText('reasonix_sessions_running', 'gauge', 'Sessions that run here now.', running),
       metricText('reasonix_concurrency', 'gauge', 'Sessions that may run here at once.', concurrency),
+      metricText('reasonix_sessions_unfit', 'gauge', 'Sessions met of late that cannot be run here.', unfit),
       this.#runs.text('reasonix_runs_total', 'Runs of sessions here, by how they ended.'),
       this.#runSeconds.text('reasonix_run_seconds', 'How long runs took that were not left to others.'),
       this.#turns.text('reasonix_turns_total', 'Turns that ended here.'),

@@ -4,7 +4,7 @@ import type { Job as QueuedJob, Worker } from 'bullmq';
 import { messageOf } from '../../core/errors.ts';
 import { CancelInbox } from '../cancel-inbox.ts';
 import type { Cancel, Claim, ClaimOptions, Job, Outcome, Run } from '../engine.ts';
-import { BUSY_DELAY, failedRun, retryDelay } from '../retry.ts';
+import { BUSY_DELAY, failedRun, retryDelay, unfitDelay } from '../retry.ts';
 import type { Alarms } from './alarms.ts';
 import type { CancelListener, Cancels } from './cancels.ts';
 import type { Connection } from './connection.ts';
@@ -137,6 +137,7 @@ export class QueueClaim implements Claim, CancelListener {
       await this.#resume();
     }
     if (outcome === 'busy') return this.#putOff(job, token, this.#leaving.signal.aborted ? 0 : BUSY_DELAY);
+    if (outcome === 'unfit') return this.#putOff(job, token, unfitDelay(job.attemptsStarted));
     return outcome;
   }
 
