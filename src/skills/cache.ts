@@ -2,7 +2,7 @@ import { appendFileSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, 
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { FileState } from './folders.ts';
+import { isSettled } from './folders.ts';
 import { quickHash } from './hash.ts';
 import type { KeptHeader } from './kept-header.ts';
 import type { FoundFile } from './scan.ts';
@@ -168,15 +168,6 @@ export class HeaderCache {
       diagnostics: extra?.diagnostics,
     };
   }
-}
-
-/**
- * Whether a state taken before `readAt` stands for what was read then. A file that changed at about
- * that time may have changed once more within the same tick of its clock, so that only its bytes can tell.
- */
-export function isSettled({ mtime, ctime }: Pick<FileState, 'mtime' | 'ctime'>, readAt: number): boolean {
-  const coarse = ctime % 1_000 === 0 && mtime % 1_000 === 0;
-  return Math.max(ctime, mtime) < readAt - (coarse ? 2_500 : 50);
 }
 
 function extraOf({ layout, plugin }: FoundFile, { hasKnownKey, diagnostics }: Known): Extra | undefined {

@@ -24,17 +24,35 @@ export function kindOf(path: string): 'file' | 'folder' | 'other' | 'missing' | 
   }
 }
 
-/** The state of an ordinary file, links followed; `undefined` for everything else, readable or not. */
-export function fileState(path: string): FileState | undefined {
-  let stat: Stats | undefined;
+/** What the file system says of an ordinary file, links followed; `undefined` for everything else, readable or not. */
+export function statFile(path: string): Stats | undefined {
   try {
-    stat = statSync(path, QUIET);
+    const stat = statSync(path, QUIET);
+    return stat?.isFile() ? stat : undefined;
   } catch {
     return undefined;
   }
-  if (stat === undefined || !stat.isFile()) return undefined;
-  return { size: stat.size, mtime: stat.mtimeMs, ctime: stat.ctimeMs, inode: stat.ino };
 }
+
+/** The state of an ordinary file; `undefined` for everything else. */
+export function fileState(path: string): FileState | undefined {
+  const stat = statFile(path);
+  return stat && { size: stat.size, mtime: stat.mtimeMs, ctime: stat.ctimeMs, inode: stat.ino };
+}
+
+/**
+ * Whether a state taken before `readAt` stands for what was read then. A file that changed at about
+ * that time may have changed once more within the same tick of its clock, so that only its bytes can tell.
+ */
+export function isSettled({ mtime, ctime }: Pick<FileState, 'mtime' | 'ctime'>, readAt: number): boolean {
+  const age = readAt - Math.max(ctime, mtime);
+  if (age > COARSE_TICK || age <= FINE_TICK) return age > COARSE_TICK;
+  return ctime % 1_000 !== 0 || mtime % 1_000 !== 0;
+}
+
+/** Milliseconds within which two changes may get one time, where clocks count seconds and where they count finely. */
+const COARSE_TICK = 2_500;
+const FINE_TICK = 50;
 
 /** One entry of a folder, links already followed. */
 export interface Entry {
@@ -49,13 +67,13 @@ export const listFolder = (path: string): Entry[] => entriesOf(path, readdirSync
 
 /** The entries that were read from a folder, links followed, by code point of their names. */
 export function entriesOf(folder: string, read: readonly Dirent[]): Entry[] {
-  const entries = read.map((entry) => toEntry(folder, entry));
-  return sortedByCodePoint(entries, (entry) => entry.name);
+  const before = folder.endsWith(sep) ? folder : folder + sep;
+  return sortedByCodePoint(read, (entry) => entry.name).map((entry) => toEntry(before, entry));
 }
 
-function toEntry(folder: string, entry: Dirent): Entry {
+function toEntry(before: string, entry: Dirent): Entry {
   const { name } = entry;
-  const path = folder.endsWith(sep) ? folder + name : folder + sep + name;
+  const path = before + name;
   if (entry.isFile()) return { name, path, is: 'file', isLink: false };
   if (entry.isDirectory()) return { name, path, is: 'folder', isLink: false };
   // a link, or a file system that does not tell

@@ -64,7 +64,14 @@ export function sortedByCodePoint<T>(items: readonly T[], keyOf: (item: T) => st
   const isPlain = !/[\uD800-\uFFFF]/.test(keys.join(''));
   const compare = isPlain ? (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0) : compareCodePoints;
   if (keys.every((key, index) => index === 0 || compare(keys[index - 1]!, key) <= 0)) return [...items];
-  return [...items].sort((a, b) => compare(keyOf(a), keyOf(b)));
+  return (isPlain ? sortedByKeys(items, keys) : undefined) ?? [...items].sort((a, b) => compare(keyOf(a), keyOf(b)));
+}
+
+/** Sorts strings alone, which asks no function of ours for each pair; `undefined` when two items have one key. */
+function sortedByKeys<T>(items: readonly T[], keys: string[]): T[] | undefined {
+  const byKey = new Map<string, T>();
+  for (let index = 0; index < items.length; index++) byKey.set(keys[index]!, items[index]!);
+  return byKey.size === items.length ? keys.sort().map((key) => byKey.get(key)!) : undefined;
 }
 
 /** Surrogates stand for code points above all others of 16 bits. */

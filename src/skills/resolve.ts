@@ -13,24 +13,43 @@ export interface CollapsedFile {
 
 /** Leaves out files that were seen before, by whatever path: by their inode, confirmed by their real path. */
 export class SameFiles {
-  readonly #seen = new Map<number, string>();
+  readonly #earlier: (readonly FoundFile[])[] = [];
+  /** Of all files so far, sorted. */
+  #inodes = new Float64Array(0);
   readonly collapsed: CollapsedFile[] = [];
 
   /** Of one root's files those that are new, in their order; a real path is kept before a link to it. */
   leaveOut(found: readonly FoundFile[]): readonly FoundFile[] {
+    if (found.length === 0) return found;
+    if (!this.#bringsRepeats(found)) {
+      this.#earlier.push(found);
+      return found;
+    }
+    const first = new Map<number, string>();
+    for (const each of this.#earlier.flat()) if (!first.has(each.inode)) first.set(each.inode, each.file);
     const dropped = new Set<FoundFile>();
-    const realFirst = found.some((each) => each.viaLink)
-      ? [...found].sort((a, b) => Number(a.viaLink) - Number(b.viaLink))
-      : found;
+    const realFirst = [...found].sort((a, b) => Number(a.viaLink) - Number(b.viaLink));
     for (const each of realFirst) {
-      const before = this.#seen.get(each.inode);
-      if (before === undefined) this.#seen.set(each.inode, each.file);
+      const before = first.get(each.inode);
+      if (before === undefined) first.set(each.inode, each.file);
       else if (realPath(before) === realPath(each.file)) {
         dropped.add(each);
         this.collapsed.push({ path: each.file, same: before });
       }
     }
-    return dropped.size === 0 ? found : found.filter((each) => !dropped.has(each));
+    this.#earlier.push(realFirst.filter((each) => !dropped.has(each)));
+    return found.filter((each) => !dropped.has(each));
+  }
+
+  /** Hardly ever: sorted numbers tell so at a tenth of what a map of thousands of files costs. */
+  #bringsRepeats(found: readonly FoundFile[]): boolean {
+    const before = this.#inodes;
+    const inodes = new Float64Array(before.length + found.length);
+    inodes.set(before);
+    for (let index = 0; index < found.length; index++) inodes[before.length + index] = found[index]!.inode;
+    this.#inodes = inodes.sort();
+    for (let index = 1; index < inodes.length; index++) if (inodes[index] === inodes[index - 1]) return true;
+    return false;
   }
 }
 
@@ -46,20 +65,20 @@ export interface Resolved {
  * shadows, except copies with the same bytes, which are as good as one.
  */
 export function resolveNames(definitions: readonly Skill[], disabledNames: readonly string[]): Resolved {
-  const winners = new Map<string, Skill>();
+  const winners: Skill[] = [];
   const collapsed: CollapsedFile[] = [];
-  for (const skill of definitions) {
-    const winner = winners.get(skill.name);
-    if (winner === undefined) winners.set(skill.name, skill);
+  // definitions of one name become neighbours and keep their order
+  for (const skill of sortedByCodePoint(definitions, ({ name }) => name)) {
+    const winner = winners.at(-1);
+    if (winner === undefined || winner.name !== skill.name) winners.push(skill);
     else if (contentOf(winner.stamp) === contentOf(skill.stamp) && winner.layout === skill.layout) {
       collapsed.push({ path: skill.file, same: winner.file });
     } else addShadow(winner, skill);
   }
-  const sorted = sortedByCodePoint([...winners.values()], (skill) => skill.name);
-  const { off, diagnostics } = disabledOf(sorted, disabledNames);
+  const { off, diagnostics } = disabledOf(winners, disabledNames);
   return {
-    skills: off.size === 0 ? sorted : sorted.filter((skill) => !off.has(skill.name)),
-    disabled: off.size === 0 ? [] : sorted.filter((skill) => off.has(skill.name)),
+    skills: off.size === 0 ? winners : winners.filter((skill) => !off.has(skill.name)),
+    disabled: off.size === 0 ? [] : winners.filter((skill) => off.has(skill.name)),
     collapsed,
     diagnostics,
   };

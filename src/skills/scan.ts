@@ -1,11 +1,13 @@
 import { readdirSync } from 'node:fs';
 import { basename, sep } from 'node:path';
 import { messageOf } from '../core/errors.ts';
-import { type Entry, entriesOf, type FileState, fileState, kindOf, realPath } from './folders.ts';
+import { type Entry, entriesOf, type FileState, kindOf, realPath, statFile } from './folders.ts';
 import { type Marketplace, readMarketplace } from './marketplace.ts';
 import { compareCodePoints } from './names.ts';
 import { PLUGIN_FOLDER, type Plugin, readPlugin } from './plugin.ts';
 import { isExcluded, type Root } from './roots.ts';
+import { isDocument, isSkillFile, isSkipped } from './scan-names.ts';
+import { ScanReport } from './scan-report.ts';
 import type { Seen } from './seen.ts';
 import type { Diagnostic, Skill } from './types.ts';
 
@@ -42,19 +44,6 @@ export function scanRoot(root: Root, options: ScanOptions): Scan {
   return new Scanner(root, options).run();
 }
 
-const SKIPPED: ReadonlySet<string> = new Set([
-  'node_modules',
-  'bower_components',
-  '__pycache__',
-  'venv',
-  'references',
-  'scripts',
-  'assets',
-]);
-const LONGEST_SKIPPED = Math.max(...[...SKIPPED].map((name) => name.length));
-/** Usual company of skills that is never one itself, unless its front matter says so. */
-const DOCUMENTS =
-  /^(?:readme|changelog|contributing|license|licence|security|code_of_conduct|agents|claude|gemini|notice|authors|todo)(?:[._-].*)?\.md$/i;
 const MOST_FOLDERS = 200_000;
 
 /** What holds for everything below a folder. */
@@ -77,12 +66,13 @@ class Scanner {
   readonly #root: Root;
   readonly #options: ScanOptions;
   readonly #found: FoundFile[] = [];
-  readonly #diagnostics: Diagnostic[] = [];
+  readonly #report = new ScanReport();
+  /** Taken before the first file is looked at. */
+  readonly #startedAt = Date.now();
   /** Real paths of folders that were looked into. */
   readonly #visited = new Set<string>();
   /** Links to folders wait until every real folder was seen, so that a real path wins over a link to it. */
   #links: { path: string; context: Context }[] = [];
-  #tooDeep: string[] = [];
   /** Files that plugins bring: they are not skills of the folders around them, too. */
   readonly #ofPlugins = new Set<string>();
   #status: Root['status'] = 'ok';
@@ -96,16 +86,16 @@ class Scanner {
     const { path, real, kind } = this.#root;
     this.#enter(path, { kind, depth: 0, real, viaLink: false });
     while (this.#links.length > 0) this.#followLinks();
-    this.#reportDepth();
+    this.#report.depth(path, this.#options.maxDepth);
     // entries were taken in the order of their names, which a stable sort keeps
     const found = this.#found.sort((a, b) => a.depth - b.depth);
-    return { found, status: this.#status, diagnostics: this.#diagnostics };
+    return { found, status: this.#status, diagnostics: this.#report.diagnostics };
   }
 
   #enter(folder: string, context: Context): void {
     if (this.#visited.has(context.real) || isExcluded(context.real, this.#options.excluded)) return;
     if (this.#visited.size === MOST_FOLDERS) {
-      this.#report('too-many-folders', folder, `more than ${MOST_FOLDERS} folders: the rest is not looked into`);
+      this.#report.add('too-many-folders', folder, `more than ${MOST_FOLDERS} folders: the rest is not looked into`);
     }
     if (this.#visited.size >= MOST_FOLDERS) return;
     this.#visited.add(context.real);
@@ -128,14 +118,15 @@ class Scanner {
 
   /** `SKILL.md` in any case of letters, the exact one first. True when the folder is a skill. */
   #takeSkillFile(entries: Entry[], context: Context): boolean {
-    const files = entries.filter((entry) => entry.name.toLowerCase() === 'skill.md');
-    for (const entry of files) if (entry.is !== 'file') this.#reportEntry(entry);
+    const files = entries.filter(({ name }) => isSkillFile(name));
+    if (files.length === 0) return false;
+    for (const entry of files) if (entry.is !== 'file') this.#report.entry(entry);
     const [first, ...others] = files
       .filter((entry) => entry.is === 'file')
       .sort((a, b) => Number(b.name === 'SKILL.md') - Number(a.name === 'SKILL.md'));
     if (first === undefined) return false;
     if (first.name !== 'SKILL.md') {
-      this.#report(
+      this.#report.add(
         'file-name-case',
         first.path,
         `the file is named ${first.name}; other programs expect SKILL.md`,
@@ -143,22 +134,22 @@ class Scanner {
       );
     }
     for (const other of others)
-      this.#report('file-ignored', other.path, `ignored: ${first.name} beside it is the skill`, 'info');
+      this.#report.add('file-ignored', other.path, `ignored: ${first.name} beside it is the skill`, 'info');
     this.#takeEntry(first, 'folder', context, false);
     return true;
   }
 
   #takeEntry(entry: Entry, layout: Skill['layout'], context: Context, needsKey: boolean): void {
     const taken = this.#take(entry.path, layout, context, { needsKey, viaLink: entry.isLink });
-    if (!taken) this.#reportEntry({ ...entry, is: 'unreadable' });
+    if (!taken) this.#report.entry({ ...entry, is: 'unreadable' });
   }
 
   #enterMarketplace({ plugins, problems, elsewhere, manifest }: Marketplace): void {
-    for (const problem of problems) this.#report('plugin', manifest, `${basename(manifest)}: ${problem}`);
+    for (const problem of problems) this.#report.add('plugin', manifest, `${basename(manifest)}: ${problem}`);
     const [first] = elsewhere;
     if (first !== undefined) {
       const count = elsewhere.length === 1 ? 'a plugin lies' : `${elsewhere.length} plugins lie`;
-      this.#report(
+      this.#report.add(
         'plugin-elsewhere',
         manifest,
         `${count} in other repositories and not here, the first is ${first}`,
@@ -172,7 +163,7 @@ class Scanner {
   }
 
   #enterPlugin({ name, folder, isWhole, skills, agents, problems, manifest }: Plugin, context: Context): void {
-    for (const problem of problems) this.#report('plugin', manifest, `${basename(manifest)}: ${problem}`);
+    for (const problem of problems) this.#report.add('plugin', manifest, `${basename(manifest)}: ${problem}`);
     const inside: Context = { ...context, plugin: name };
     if (isWhole && context.kind === 'skills') this.#takeSkillFile(this.#list(folder, inside) ?? [], inside);
     for (const [kind, paths] of [
@@ -197,19 +188,19 @@ class Scanner {
     for (const entry of entries) {
       if (entry.is === 'folder') {
         if (!isSkipped(entry.name)) this.#descend(entry, context);
-      } else if (context.kind === 'skills' && entry.name.toLowerCase() === 'skill.md') {
+      } else if (context.kind === 'skills' && isSkillFile(entry.name)) {
         // looked at before
       } else if (/\.md$/i.test(entry.name)) {
         this.#takeFlat(entry, context, flatNeedsKey);
       } else if (entry.is !== 'file' && entry.is !== 'other' && !entry.name.startsWith('.')) {
-        this.#reportEntry(entry);
+        this.#report.entry(entry);
       }
     }
   }
 
   #takeFlat(entry: Entry, context: Context, flatNeedsKey: boolean): void {
     if (entry.is !== 'file') {
-      this.#reportEntry(entry);
+      this.#report.entry(entry);
       return;
     }
     if (entry.name.startsWith('.')) return;
@@ -219,13 +210,13 @@ class Scanner {
       this.#root.flatNeedsKey ||
       context.depth > 0 ||
       context.plugin !== undefined ||
-      DOCUMENTS.test(entry.name);
+      isDocument(entry.name);
     this.#takeEntry(entry, isAgent ? 'agent' : 'flat', context, needsKey);
   }
 
   #descend(entry: Entry, context: Context): void {
     if (context.depth >= this.#options.maxDepth) {
-      this.#tooDeep.push(entry.path);
+      this.#report.tooDeep(entry.path);
       return;
     }
     // the usual case needs no listing, and nothing below it is looked at
@@ -252,15 +243,15 @@ class Scanner {
   /** False when there is no ordinary file of this path. */
   #take(file: string, layout: Skill['layout'], context: Context, more: More): boolean {
     if (this.#ofPlugins.size > 0 && this.#ofPlugins.has(file)) return true;
-    const state = fileState(file);
-    if (state === undefined) return false;
+    const stat = statFile(file);
+    if (stat === undefined) return false;
     if (context.plugin !== undefined) this.#ofPlugins.add(file);
     const found: FoundFile = {
       file,
-      size: state.size,
-      mtime: state.mtime,
-      ctime: state.ctime,
-      inode: state.inode,
+      size: stat.size,
+      mtime: stat.mtimeMs,
+      ctime: stat.ctimeMs,
+      inode: stat.ino,
       layout,
       plugin: context.plugin,
       needsKey: more.needsKey,
@@ -268,7 +259,7 @@ class Scanner {
       viaLink: context.viaLink || more.viaLink,
     };
     this.#found.push(found);
-    this.#options.seen?.file(file, found, Date.now());
+    this.#options.seen?.file(file, found, this.#startedAt);
     return true;
   }
 
@@ -288,38 +279,8 @@ class Scanner {
         const { code } = error as NodeJS.ErrnoException;
         this.#status = code === 'ENOENT' ? 'missing' : code === 'ENOTDIR' ? 'not-a-folder' : 'unreadable';
       }
-      this.#report('folder-unreadable', folder, `skipped: the folder cannot be read (${messageOf(error)})`);
+      this.#report.add('folder-unreadable', folder, `skipped: the folder cannot be read (${messageOf(error)})`);
       return undefined;
     }
   }
-
-  #reportEntry(entry: Entry): void {
-    const what = {
-      broken: ['link-broken', 'skipped: the link leads to nothing'],
-      loop: ['link-loop', 'skipped: the link leads to itself'],
-      unreadable: ['unreadable', 'skipped: it cannot be read'],
-      folder: ['not-a-file', 'skipped: it is a folder, not a file'],
-      other: ['not-a-file', 'skipped: it is no ordinary file'],
-      file: ['not-a-file', 'skipped'],
-    }[entry.is] as [string, string];
-    this.#report(what[0], entry.path, what[1]);
-  }
-
-  /** One word for all of them: a deep tree has thousands. */
-  #reportDepth(): void {
-    const [first] = this.#tooDeep;
-    if (first === undefined) return;
-    const count = this.#tooDeep.length === 1 ? 'a folder' : `${this.#tooDeep.length} folders`;
-    const message = `${count} below depth ${this.#options.maxDepth} not looked into, the first is ${first}; skills.max_depth (at most 6) reaches deeper`;
-    this.#report('depth-reached', this.#root.path, message, 'info');
-  }
-
-  #report(code: string, path: string, message: string, severity: Diagnostic['severity'] = 'warning'): void {
-    this.#diagnostics.push({ severity, code, path, message });
-  }
-}
-
-/** Asked for every folder: a regular expression would cost a tenth of a warm start. */
-function isSkipped(name: string): boolean {
-  return name.startsWith('.') || (name.length <= LONGEST_SKIPPED && SKIPPED.has(name.toLowerCase()));
 }

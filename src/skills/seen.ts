@@ -1,6 +1,5 @@
-import { type Dirent, readdirSync } from 'node:fs';
-import { isSettled } from './cache.ts';
-import { type FileState, fileState, kindOf, realPath } from './folders.ts';
+import { type Dirent, readdirSync, type Stats } from 'node:fs';
+import { type FileState, isSettled, kindOf, realPath, statFile } from './folders.ts';
 import { Patience } from './patience.ts';
 
 /**
@@ -44,16 +43,16 @@ export class Seen {
     for (const [path, signature] of this.#folders) if (entriesNow(path) !== signature) return false;
     const patience = new Patience();
     for (let index = 0; index < this.#files.length; index++) {
-      if (!isSame(fileState(this.#files[index]!), this.#states[index])) return false;
+      if (!isSame(statFile(this.#files[index]!), this.#states[index])) return false;
       if (index % 128 === 127) await patience.pause();
     }
     return true;
   }
 }
 
-function isSame(now: FileState | undefined, then: FileState | undefined): boolean {
+function isSame(now: Stats | undefined, then: FileState | undefined): boolean {
   if (now === undefined || then === undefined) return now === then;
-  return now.size === then.size && now.mtime === then.mtime && now.ctime === then.ctime && now.inode === then.inode;
+  return now.size === then.size && now.mtimeMs === then.mtime && now.ctimeMs === then.ctime && now.ino === then.inode;
 }
 
 function entriesNow(path: string): string | undefined {
