@@ -26,7 +26,7 @@ const worker = fileURLToPath(new URL('../workers/agent.js', import.meta.url));
 /**
  * Starts a contender in a process of its own.
  * @param {(typeof CONTENDERS)[number]} contender
- * @param {{ baseUrl: string, folder: string }} options
+ * @param {{ baseUrl: string, folder: string, bare?: boolean }} options
  */
 export async function startContender({ name, adapter, stream }, options) {
   // A library's complaints are not part of the table.

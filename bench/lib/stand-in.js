@@ -7,6 +7,7 @@
  *   turn-50          49 steps with a call of `note`, then text
  *   child-50ms       a call of `note`, then text, each after 50 ms
  *   parent-200       200 delegating calls in one step, then text
+ *   items-10         one call of `run_skill` for ten children, then text
  *   chain-3          three delegating calls one after the other, each with the answer before it, then text
  *   long             8 KB of text
  *   search-20        20 calls of `search_skills`, then text
@@ -49,6 +50,10 @@ function callsFor(model, body) {
     return [{ name: 'search_skills', arguments: { pattern: PATTERNS[results % PATTERNS.length] } }];
   }
   if (kind === 'chain' && results < Number(count)) return link(body, results);
+  if (kind === 'items' && results === 0) {
+    const items = Array.from({ length: Number(count) }, (_, index) => `task ${index}`);
+    return [{ name: 'run_skill', arguments: { name: 'worker', items } }];
+  }
   if (kind === 'parent' && results === 0) {
     const delegate = delegateOf(body);
     if (!delegate) return [];

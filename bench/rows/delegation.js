@@ -12,6 +12,8 @@ import { runNode } from '../lib/spawn.js';
 /** @typedef {import('../run.js').Context} Context */
 
 const GO = 'reasonix (Go)';
+/** Ours with nothing but the tools that the job needs, as the peers have it, and one call for all children. */
+const BARE = 'ours, bare';
 
 const requireOfPeers = createRequire(join(peersFolder, 'package.json'));
 
@@ -29,13 +31,16 @@ const requireOfPeers = createRequire(join(peersFolder, 'package.json'));
 async function totalsOf({ standIn, folder, progress }, what, size) {
   /** @type {Map<string, Total>} */
   const totals = new Map();
-  for (const contender of CONTENDERS.filter(({ needs }) => isInstalled(needs))) {
+  const contenders = CONTENDERS.filter(({ needs }) => isInstalled(needs)).map((each) => ({ ...each, bare: false }));
+  const [ours] = contenders;
+  if (ours) contenders.push({ ...ours, bare: true });
+  for (const { bare, ...contender } of contenders) {
     progress(`requests of ${what}: ${contender.name}`);
-    const { run, stop } = await startContender(contender, { baseUrl: standIn.baseUrl, folder: await folder() });
+    const { run, stop } = await startContender(contender, { baseUrl: standIn.baseUrl, folder: await folder(), bare });
     try {
       await standIn.take();
       await run(what, size);
-      totals.set(contender.name, total(await standIn.take()));
+      totals.set(bare ? BARE : contender.name, total(await standIn.take()));
     } finally {
       stop();
     }
@@ -109,34 +114,27 @@ async function goSkills(cwd) {
  * @returns {Line[]}
  */
 function against(what, totals, allowedToGo) {
-  const { ours, [GO]: go, ...others } = Object.fromEntries(totals);
-  if (!ours) return [];
+  const { ours, [BARE]: bare, [GO]: go, ...others } = Object.fromEntries(totals);
   const peers = Object.entries(others).filter(([name]) => !name.startsWith('raw fetch'));
-  /** @param {'bytes' | 'tokens'} unit @param {number} [allowed] @returns {Line[]} */
-  const lines = (unit, allowed) => {
-    if (Number.isNaN(ours[unit])) return [];
+  return /** @type {const} */ (['bytes', 'tokens']).flatMap((unit) => {
     const text = (/** @type {Total} */ each) =>
       unit === 'bytes' ? bytes(each.bytes) : each.tokens.toLocaleString('en');
-    const [leanest, best] = peers.sort(([, left], [, right]) => left[unit] - right[unit])[0] ?? [];
-    /** @param {string} name @param {Total} other @param {number} [limit] @returns {Line} */
-    const line = (name, other, limit) => {
-      const ratio = ours[unit] / other[unit];
-      const target = limit === undefined ? {} : { target: `≤ ${limit} ×`, ok: ratio <= limit };
-      return {
-        what: `${what}: ${unit} of all requests`,
-        ours: text(ours),
-        against: `${name} ${text(other)}`,
-        ratio,
-        ...target,
-      };
+    /** @param {string} how @param {Total | undefined} mine @param {string} name @param {Total | undefined} other @param {number} [limit] @returns {Line[]} */
+    const line = (how, mine, name, other, limit) => {
+      if (!mine || !other || Number.isNaN(mine[unit])) return [];
+      const ratio = mine[unit] / other[unit];
+      const target = limit === undefined || unit === 'tokens' ? {} : { target: `≤ ${limit} ×`, ok: ratio <= limit };
+      const named = `${what}${how}: ${unit} of all requests`;
+      return [{ what: named, ours: text(mine), against: `${name} ${text(other)}`, ratio, ...target }];
     };
+    const [leanest = '', best] = peers.sort(([, left], [, right]) => left[unit] - right[unit])[0] ?? [];
     const all = Object.fromEntries(Object.entries(others).map(([name, each]) => [name, text(each)]));
     return [
-      ...(leanest && best ? [{ ...line(leanest, best, allowed), others: all }] : []),
-      ...(go ? [line(`${GO}, ${go.requests} requests,`, go, unit === 'bytes' ? allowedToGo : undefined)] : []),
+      ...line('', ours, leanest, best, 1).map((each) => ({ ...each, others: all })),
+      ...line(', the leanest way', bare, leanest, best, 1),
+      ...line('', ours, `${GO}, ${go?.requests} requests,`, go, allowedToGo),
     ];
-  };
-  return [...lines('bytes', 1), ...lines('tokens')];
+  });
 }
 
 /**

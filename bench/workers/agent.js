@@ -8,7 +8,7 @@
  * @property {(count: number, note: (text: string) => string) => Promise<string>} chain
  * @property {() => Promise<void>} [close]
  */
-/** @typedef {{ baseUrl: string, folder: string, stream: boolean }} ContenderOptions */
+/** @typedef {{ baseUrl: string, folder: string, stream: boolean, bare?: boolean }} ContenderOptions `bare`: no tool but the job's, one call for all children */
 /** @typedef {{ open(options: ContenderOptions): Promise<Contender>}} Adapter */
 /** @typedef {{ ms: number, cpu: number, times: number[] }} Sample `cpu` is the process's own time, milliseconds too */
 

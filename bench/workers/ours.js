@@ -1,6 +1,6 @@
 // @ts-check
 /** Ours, as a program would use it: a configuration file, the SQLite store, one tool and one skill of its own. */
-import { mkdir, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { defineTool, openRuntime } from '../../dist/index.js';
@@ -35,12 +35,22 @@ enabled = ["note"]
   await writeFile(join(folder, 'reasonix.toml'), config);
 }
 
+/** Leaves a parent `run_skill` alone, as the peers' parents have one tool, and a child its note. */
+const BARE = `
+[skills]
+disabled_skills = ["create-skill", "edit-skill", "explore", "research", "review", "security-review", "synthesize"]
+
+[permissions]
+deny = ["install_skill", "read_skill", "*_subagent*", "read_result"]
+`;
+
 /**
  * @param {import('./agent.js').ContenderOptions} options
  * @returns {Promise<import('./agent.js').Contender>}
  */
-export async function open({ baseUrl, folder }) {
+export async function open({ baseUrl, folder, bare }) {
   await writeProject(baseUrl, folder);
+  if (bare) await appendFile(join(folder, 'reasonix.toml'), BARE);
   let take = (/** @type {string} */ text) => text;
   const runtime = await openRuntime({
     cwd: folder,
@@ -65,7 +75,7 @@ export async function open({ baseUrl, folder }) {
   };
   return {
     turn: (steps, note) => send(`standin/turn-${steps}`, note),
-    children: (count, note) => send(`standin/parent-${count}`, note),
+    children: (count, note) => send(`standin/${bare ? 'items' : 'parent'}-${count}`, note),
     chain: (count, note) => send(`standin/chain-${count}`, note),
     close: () => runtime.close(),
   };
