@@ -2,6 +2,7 @@
 import { fork } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { replyOf } from './asking.js';
 
 /** @typedef {import('../workers/agent.js').Sample} Sample */
 
@@ -34,15 +35,7 @@ export async function startContender({ name, adapter, stream }, options) {
     stdio: ['ignore', 'ignore', name === 'ours' ? 'inherit' : 'ignore', 'ipc'],
   });
   /** @returns {Promise<{ sample?: Sample, problem?: string }>} */
-  const reply = () =>
-    new Promise((resolve, reject) => {
-      const died = () => reject(new Error(`${name}: its process ended`));
-      child.once('exit', died);
-      child.once('message', (/** @type {any} */ message) => {
-        child.off('exit', died);
-        resolve(message);
-      });
-    });
+  const reply = () => replyOf(child, name);
   await reply();
   return {
     /**

@@ -1,6 +1,7 @@
 // @ts-check
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { replyOf } from './asking.js';
 
 /** @typedef {import('../workers/machine.js').MachineOptions} MachineOptions */
 /** @typedef {import('../workers/machine.js').Asked} Asked */
@@ -17,15 +18,7 @@ const program = fileURLToPath(new URL('../workers/machine.js', import.meta.url))
 export async function startMachine(adapter, options) {
   const child = fork(program, [adapter, JSON.stringify(options)], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   /** @returns {Promise<{ ms: number[], cpu: number, problem?: string }>} */
-  const reply = () =>
-    new Promise((resolve, reject) => {
-      const died = () => reject(new Error(`${adapter}: its process ended`));
-      child.once('exit', died);
-      child.once('message', (/** @type {any} */ message) => {
-        child.off('exit', died);
-        resolve(message);
-      });
-    });
+  const reply = () => replyOf(child, adapter);
   await reply();
   return {
     /** @param {Asked} asked */
