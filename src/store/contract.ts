@@ -22,7 +22,7 @@ export interface SessionSummary {
   createdAt: string;
   updatedAt: string;
   lastSeq: number;
-  /** `open` while a turn has no end: running if `holder` is set, else interrupted. */
+  /** `open` while a turn has no end: running if `holder` is set, else interrupted, or left to workers. */
   status: 'idle' | 'open' | TurnStatus;
   /** The owner of a live lease. */
   holder?: string | undefined;

@@ -27,7 +27,8 @@ export async function childLines(store: SessionStore, session: string, limit: nu
 async function childLine(store: SessionStore, child: SessionSummary): Promise<string> {
   const { session, skill = '', status, title, holder, updatedAt } = child;
   const thread = Thread.fold(session, await store.read(session));
-  const open = holder === undefined ? 'interrupted' : 'running';
+  const cut = thread.turn?.terms ? 'waiting for a worker' : 'interrupted';
+  const open = holder === undefined ? cut : 'running';
   const ended = thread.lastTurn ? statusText(thread.lastTurn) : status;
   const parts = [
     session,

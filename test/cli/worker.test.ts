@@ -141,6 +141,11 @@ describe.skipIf(!isPossible)('reasonix worker', () => {
     const run = await a.start(['run', 'hello']);
     const [, session = ''] = await run.said(/session (s_\w+)/);
     await waitFor(postgres, `select count(*)::int as n from t${group}.sessions where status = 'open'`, 1);
+    for (const command of [['list'], ['show', session], ['tree', session]]) {
+      const { stdout } = await a.run(['session', ...command, '--json']);
+      const { sessions = [JSON.parse(stdout)] } = JSON.parse(stdout);
+      expect(sessions).toMatchObject([{ session, status: 'queued' }]);
+    }
     const refused = await a.run(['session', 'rm', session, '--yes']);
     expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('workers go on with it') });
     expect(await a.run(['session', 'rm', session, '--yes', '--interrupted'])).toMatchObject({ code: 0 });

@@ -3,11 +3,12 @@ import { Thread } from '../../session/thread.ts';
 import type { Handler } from '../command.ts';
 import type { sessionShowFlags } from '../command-flags.ts';
 import { EXIT } from '../failure.ts';
-import { costText, fullCount, plural, statusOf } from '../format.ts';
+import { costText, fullCount, plural } from '../format.ts';
 import { dataColumns, note, print, printJson } from '../output.ts';
 import { contextOf } from '../session/context.ts';
 import { contextLines } from '../session/context-lines.ts';
 import { logLines } from '../session/log-lines.ts';
+import { openHint, statesOf } from '../session/open-states.ts';
 import { findSession, withStore } from '../session/open-store.ts';
 import { sessionJson } from '../session/session-json.ts';
 import { summaryJson } from '../session/summary-json.ts';
@@ -25,8 +26,9 @@ export const sessionShow: Handler<typeof sessionShowFlags> = ({ flags, args }) =
   withStore(flags, async (store, loaded) => {
     const summary = await findSession(store, args[0]!);
     const events = await store.read(summary.session);
+    const state = (await statesOf(store, [summary], loaded.config))(summary);
     if (flags.log) {
-      if (flags.json) printJson({ ...summaryJson(summary), log: events });
+      if (flags.json) printJson({ ...summaryJson(summary, state), log: events });
       else
         for (const line of logLines(events, { columns: dataColumns(), paint: paintFor(process.stdout) })) print(line);
       return EXIT.done;
@@ -48,12 +50,12 @@ export const sessionShow: Handler<typeof sessionShowFlags> = ({ flags, args }) =
       return EXIT.done;
     }
     if (flags.json) {
-      printJson(sessionJson(summary, events));
+      printJson(sessionJson(summary, events, state));
       return EXIT.done;
     }
     const paint = paintFor(process.stdout);
     const skill = summary.skill === undefined ? '' : ` · skill ${printableLine(summary.skill)}`;
-    print(`${paint('bold', summary.session)} · ${statusOf(summary)}${skill} · ${printableLine(summary.model)}`);
+    print(`${paint('bold', summary.session)} · ${state}${skill} · ${printableLine(summary.model)}`);
     print(
       paint(
         'dim',
@@ -71,8 +73,8 @@ export const sessionShow: Handler<typeof sessionShowFlags> = ({ flags, args }) =
       const shown = kind === 'result' && !flags.full ? clipped(text) : text;
       if (shown !== '') print(printable(shown));
     }
-    if (summary.status === 'open' && summary.holder === undefined)
-      note(`\nthis turn was cut; finish it: reasonix run --resume ${summary.session}`);
+    const hint = openHint(state, summary.session);
+    if (hint !== undefined) note(`\n${hint}`);
     return EXIT.done;
   });
 

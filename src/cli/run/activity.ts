@@ -28,6 +28,8 @@ export interface Activity {
   status: string;
   /** False when nobody runs a turn that has no end. */
   isHeld: boolean;
+  /** Its turn was handed to workers. */
+  isHanded: boolean;
   /** The limit that ended its turn. */
   limit: LimitHit | undefined;
   /** Why its turn did not complete. */
@@ -185,6 +187,7 @@ export class ActivityTree {
       progress: undefined,
       status: 'running',
       isHeld: true,
+      isHanded: false,
       limit: undefined,
       reason: undefined,
       startedAt: this.#now(),
@@ -200,7 +203,7 @@ export class ActivityTree {
   }
 }
 
-function begin(activity: Activity, { at, from }: StoredEvent & EventOf<'user.message'>): void {
+function begin(activity: Activity, { at, from, terms }: StoredEvent & EventOf<'user.message'>): void {
   if (activity.endedAt !== undefined) activity.earlier += activity.endedAt - activity.startedAt;
   activity.startedAt = Date.parse(at);
   activity.endedAt = undefined;
@@ -208,6 +211,7 @@ function begin(activity: Activity, { at, from }: StoredEvent & EventOf<'user.mes
   activity.limit = undefined;
   activity.reason = undefined;
   activity.call = from?.call;
+  activity.isHanded = terms !== undefined;
 }
 
 function spend(activity: Activity, { usage, cost }: { usage: Usage; cost?: number | undefined }): void {
@@ -217,11 +221,20 @@ function spend(activity: Activity, { usage, cost }: { usage: Usage; cost?: numbe
 
 export const isRunning = ({ status }: Activity): boolean => status === 'running';
 
-/** What people are told: an open turn that nobody runs was cut, and a child without a turn waits for a slot. */
+/**
+ * What people are told: an open turn that nobody runs waits for its children or for a worker, where there are
+ * any, else it was cut; and a child without a turn waits for a slot.
+ */
 export function stateOf(activity: Activity): string {
-  if (isRunning(activity)) return activity.isHeld ? 'running' : 'interrupted';
+  if (isRunning(activity) && activity.isHeld) return 'running';
+  if (isRunning(activity)) return activity.isHanded ? (isParked(activity) ? 'parked' : 'queued') : 'interrupted';
   if (activity.status === 'idle' && activity.parent?.status === 'running') return 'waits for a slot';
   return activity.status.replace('_', ' ');
+}
+
+function isParked(activity: Activity): boolean {
+  if (activity.calls.size > 0) return waitingFor(activity).children.length > 0;
+  return activity.children.some(isRunning);
 }
 
 /** Milliseconds of all its turns; the clock of one that was cut stopped with its last event. */

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { SessionStore, SessionSummary } from '../../store/contract.ts';
 import { EXIT } from '../failure.ts';
 import { dataColumns, jsonLine, note, print } from '../output.ts';
+import { stateOf } from '../run/activity.ts';
 import { LiveTree } from '../run/live-tree.ts';
 import { progressLine } from '../run/plain-progress.ts';
 import { paintFor, printableLine } from '../terminal.ts';
@@ -38,7 +39,7 @@ export async function followTree(
   try {
     await watch.look((seen) => json && shown.seen(seen, watch));
     shown.begin(watch);
-    if (watch.isCut) note('its turn was cut, and nobody goes on with it yet; Ctrl-C leaves');
+    if (watch.isCut) note(`${cutText(stateOf(watch.tree.root))}; Ctrl-C leaves`);
     while (!watch.isOver) {
       await delay(INTERVAL, undefined, { signal: stopped.signal }).catch(() => {});
       if (stopped.signal.aborted) return EXIT.cancelled;
@@ -85,6 +86,13 @@ function lines(top: string): Shown {
     close: () => {},
   };
 }
+
+const cutText = (state: string): string =>
+  state === 'parked'
+    ? 'its turn waits for sub-agents'
+    : state === 'queued'
+      ? 'its turn waits for a worker'
+      : 'its turn was cut, and nobody goes on with it yet';
 
 const jsonEvents = (): Shown => ({
   begin: () => {},

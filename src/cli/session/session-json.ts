@@ -5,10 +5,10 @@ import { messagesJson } from './messages.ts';
 import { summaryJson } from './summary-json.ts';
 
 /** A session with its messages, as `session show --json` prints it. */
-export function sessionJson(summary: SessionSummary, events: readonly StoredEvent[]) {
+export function sessionJson(summary: SessionSummary, events: readonly StoredEvent[], state?: string) {
   const { usage, childUsage, cost, steps } = Thread.fold(summary.session, events);
   return {
-    ...summaryJson(summary),
+    ...summaryJson(summary, state),
     steps,
     usage,
     child_usage: childUsage,

@@ -3,13 +3,13 @@ import { describeOwner } from '../../store/owner.ts';
 import { statusOf } from '../format.ts';
 
 /** A session as every `--json` of `session` prints it. */
-export function summaryJson(summary: SessionSummary) {
+export function summaryJson(summary: SessionSummary, state = statusOf(summary)) {
   const { session, kind, root, parent, skill, title, cwd, model, depth, createdAt, updatedAt, lastSeq, holder } =
     summary;
   return {
     session,
     kind,
-    status: statusOf(summary).replace(' ', '_'),
+    status: state.replace(' ', '_'),
     root,
     parent: parent?.session ?? null,
     skill: skill ?? null,

@@ -1,7 +1,7 @@
 import type { Usage } from '../../core/usage.ts';
 import type { SessionSummary } from '../../store/contract.ts';
-import { limitJson } from '../format.ts';
-import { type Activity, elapsed, waitingFor } from '../run/activity.ts';
+import { limitJson, statusOf } from '../format.ts';
+import { type Activity, elapsed, stateOf, waitingFor } from '../run/activity.ts';
 import { type TreeLook, treeLines } from '../run/tree-lines.ts';
 import type { Paint } from '../terminal.ts';
 import { type SummaryJson, summaryJson } from './summary-json.ts';
@@ -28,27 +28,40 @@ interface TreeJson extends Partial<SummaryJson> {
   children: TreeJson[];
 }
 
-/** Every session of the tree as JSON, children in their parents. */
-export function treeJson(watch: SessionWatch, now = Date.now()): TreeJson {
-  return activityJson(watch.tree.root, watch, now);
+interface JsonLook {
+  now: number;
+  tellsWaiting: boolean;
 }
 
-function activityJson(activity: Activity, watch: SessionWatch, now: number): TreeJson {
+/** Every session of the tree as JSON, children in their parents. `tellsWaiting`: what waits for workers or sub-agents is not `interrupted`. */
+export function treeJson(
+  watch: SessionWatch,
+  { now = Date.now(), tellsWaiting = false }: Partial<JsonLook> = {},
+): TreeJson {
+  return activityJson(watch.tree.root, watch, { now, tellsWaiting });
+}
+
+const stateIn = (summary: SessionSummary, activity: Activity): string =>
+  summary.status === 'open' ? stateOf(activity) : statusOf(summary);
+
+function activityJson(activity: Activity, watch: SessionWatch, look: JsonLook): TreeJson {
   const summary = watch.summary(activity.session);
   const { children, slots } = waitingFor(activity);
   return {
-    ...(summary ? summaryJson(summary) : { session: activity.session }),
+    ...(summary
+      ? summaryJson(summary, look.tellsWaiting ? stateIn(summary, activity) : undefined)
+      : { session: activity.session }),
     steps: activity.steps,
     max_steps: activity.maxSteps ?? null,
     usage: activity.usage,
     cost: activity.cost ?? null,
-    elapsed_ms: elapsed(activity, now),
+    elapsed_ms: elapsed(activity, look.now),
     limit: limitJson(activity.limit),
     reason: activity.reason ?? null,
     doing: [...activity.calls.values()].map(({ text }) => text),
     waiting_for: children.map(({ session }) => session),
     waiting_for_slot: slots,
-    children: activity.children.map((child) => activityJson(child, watch, now)),
+    children: activity.children.map((child) => activityJson(child, watch, look)),
   };
 }
 
