@@ -29,6 +29,7 @@ interface Line {
   next: number;
 }
 
+const LINE_END = /\r\n|\n|\r/g;
 const FENCE = /^---[ \t]*$/;
 const KEY_LINE = /^["']?[A-Za-z_][\w.-]*["']?[ \t]*:(?:[ \t]|$)/;
 const FIRST_KEY = /^(?:name|description)[ \t]*:(?:[ \t]|$)/i;
@@ -173,11 +174,10 @@ function firstLines(text: string, limit: number): string[] {
 }
 
 function lineAt(text: string, start: number): Line {
-  const ends = /\r\n|\n|\r/g;
-  ends.lastIndex = start;
-  const end = ends.exec(text);
+  LINE_END.lastIndex = start;
+  const end = LINE_END.exec(text);
   if (end === null) return { text: text.slice(start), start, next: text.length };
-  return { text: text.slice(start, end.index), start, next: ends.lastIndex };
+  return { text: text.slice(start, end.index), start, next: LINE_END.lastIndex };
 }
 
 function countLines(text: string): number {

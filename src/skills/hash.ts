@@ -9,8 +9,9 @@ export const contentHashOf = async (data: Uint8Array | string): Promise<string> 
 /** SHA-256 of bytes or of a text's UTF-8, hex. The library behind it loads at the first use. */
 export async function hashOf(data: Uint8Array | string): Promise<string> {
   if (sha256 === undefined) {
-    const { createHash } = await import('node:crypto');
-    sha256 = (each) => createHash('sha256').update(each).digest('hex');
+    const { createHash, hash } = await import('node:crypto');
+    // in one call, where Node has it (20.12)
+    sha256 = hash ? (each) => hash('sha256', each, 'hex') : (each) => createHash('sha256').update(each).digest('hex');
   }
   return sha256(data);
 }

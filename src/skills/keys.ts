@@ -69,7 +69,8 @@ for (const [key, rule] of Object.entries(KEY_RULES) as [KeyId, KeyRule][]) {
 }
 
 /** The key that a spelling stands for: `allowed_tools`, `allowedTools` and `tools` are one. */
-export const keyOf = (written: string): KeyId | undefined => BY_SPELLING.get(squeeze(written));
+export const keyOf = (written: string): KeyId | undefined =>
+  BY_SPELLING.get(written) ?? BY_SPELLING.get(squeeze(written));
 
 /** The key that `metadata` may carry as `reasonix.<key>`; identity never comes from there. */
 export function keyInMetadata(written: string): KeyId | undefined {

@@ -93,7 +93,7 @@ class Library implements OpenedLibrary {
   }
 
   async load(skill: Skill): Promise<SkillBody> {
-    const { parseSkill } = await import('./parse.ts');
+    const { parseSkill } = await loadParser();
     const { body } = await parseSkill(await readSkillFile(skill), { ...skill, plugin: undefined });
     return { text: body, hash: await hashOf(body) };
   }
@@ -170,13 +170,13 @@ class Library implements OpenedLibrary {
     const place = { scope: root.scope, root: root.path };
     const patience = new Patience();
     for (const [index, found] of files.entries()) {
-      const known = cache.get(found) ?? (await readInto(cache, found, root));
+      const known: Parsed | { problem: Diagnostic } = cache.get(found) ?? (await readInto(cache, found, root));
       if ('problem' in known) {
         diagnostics.push(known.problem);
         if (known.problem.code === 'unreadable') seen.doubt();
       } else if (known.header === undefined || (found.needsKey && !known.hasKnownKey)) {
         diagnostics.push(...whySkipped(known, found));
-      } else skills.push(toSkill(known, known.header, found, place));
+      } else skills.push(known.skill ?? toSkill(known, known.header, found, place));
       if (index % 64 === 63) await patience.pause();
     }
     cache.save();
@@ -194,8 +194,13 @@ class Library implements OpenedLibrary {
   }
 }
 
+interface Parsed extends Known {
+  /** There already, when the file was parsed just now. */
+  skill?: Skill | undefined;
+}
+
 /** Reads a file that changed, or is new; parses it only when its bytes did. */
-async function readInto(cache: HeaderCache, found: FoundFile, root: Root): Promise<Known | { problem: Diagnostic }> {
+async function readInto(cache: HeaderCache, found: FoundFile, root: Root): Promise<Parsed | { problem: Diagnostic }> {
   const { file, size } = found;
   const problem = (code: string, message: string): { problem: Diagnostic } => ({
     problem: { severity: 'error', code, path: file, message },
@@ -203,29 +208,46 @@ async function readInto(cache: HeaderCache, found: FoundFile, root: Root): Promi
   if (size > LARGEST_FILE) return problem('too-large', `skipped: ${size} bytes are more than ${LARGEST_FILE}`);
   // taken before the file is read: a change from now on must be noticed
   const readAt = Date.now();
-  let bytes: Buffer;
+  let content: Uint8Array | string;
   try {
-    bytes = readFileSync(file);
+    content = readContent(file);
   } catch (error) {
     return problem('unreadable', `skipped: the file cannot be read (${messageOf(error)})`);
   }
   const old = cache.getOld(found);
-  const isTheSame = old !== undefined && old.contentHash === (await contentHashOf(bytes));
-  const known = isTheSame ? old : await parse(bytes, found, root);
+  const isTheSame = old !== undefined && old.contentHash === (await contentHashOf(content));
+  const known: Parsed = isTheSame ? old : await parse(content, found, root);
   cache.set(found, known, readAt);
   return known;
 }
 
-async function parse(bytes: Buffer, found: FoundFile, root: Root): Promise<Known> {
-  // A warm start has every header already and does not need the parser.
-  const { parseSkill } = await import('./parse.ts');
+/**
+ * The text of a file that is plainly UTF-8, and else its bytes, for the parser to find out. Reading
+ * text is what Node does fastest.
+ */
+function readContent(file: string): Uint8Array | string {
+  const text = readFileSync(file, 'utf8');
+  return /[\0\uFFFD]/.test(text) ? readFileSync(file) : text;
+}
+
+let parser: typeof import('./parse.ts') | undefined;
+
+/** A warm start has every header already and does not need it. */
+async function loadParser(): Promise<typeof import('./parse.ts')> {
+  parser ??= await import('./parse.ts');
+  return parser;
+}
+
+async function parse(content: Uint8Array | string, found: FoundFile, root: Root): Promise<Parsed> {
+  const { parseSkill } = parser ?? (await loadParser());
   const place = { ...found, scope: root.scope, root: root.path };
-  const { contentHash, hasKnownKey, skill, diagnostics } = await parseSkill(bytes, place);
+  const { contentHash, hasKnownKey, skill, diagnostics } = await parseSkill(content, place);
   return {
     contentHash,
     hasKnownKey,
     header: skill === undefined ? undefined : keepHeader(skill),
     diagnostics: diagnostics.length === 0 ? undefined : diagnostics,
+    skill,
   };
 }
 

@@ -4,6 +4,8 @@ const LONGEST = 64;
 /** Beyond this a name is no name any more, and is not used at all. */
 const LONGEST_USABLE = 256;
 
+/** Ordinary in the alphabet of nearly all of them, told without the tables of Unicode. */
+const USUAL = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 const ORDINARY = /^[\p{L}\p{M}\p{N}][\p{L}\p{M}\p{N}._-]*$/u;
 const ORDINARY_OF_PLUGIN = /^[\p{L}\p{M}\p{N}][\p{L}\p{M}\p{N}._-]*(?::[\p{L}\p{M}\p{N}][\p{L}\p{M}\p{N}._-]*)+$/u;
 /** Control, format (bidi and invisible signs, tags), private, separator signs; the two joiners belong to scripts. */
@@ -25,6 +27,7 @@ export type NameVerdict =
  * cannot see or tell apart (control, bidi and invisible signs) and relative paths.
  */
 export function judgeName(name: string): NameVerdict {
+  if (name.length <= LONGEST && USUAL.test(name)) return { use: 'yes' };
   if (name === '') return { use: 'no', reason: 'is empty' };
   if (UNUSABLE.test(name) || !name.isWellFormed()) {
     return { use: 'no', reason: 'holds control or invisible characters' };

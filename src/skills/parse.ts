@@ -157,7 +157,7 @@ function descriptionOf(values: HeaderValues, fields: readonly Field[], body: str
       description === '' ? 'and the body has no text to take one from' : 'the first paragraph of the body stands in';
     report('description-missing', line, `no description: ${instead}`);
   }
-  const length = [...description].length;
+  const length = description.length > LONGEST_DESCRIPTION ? [...description].length : 0;
   if (length > LONGEST_DESCRIPTION) {
     report('description-long', line, `the description has ${length} characters, more than ${LONGEST_DESCRIPTION}`);
   }

@@ -1,18 +1,10 @@
 import type { ToolRule } from '../core/tool-rules.ts';
 import type { Field, Value } from './front-matter.ts';
-import { type KeyId, keyInMetadata, keyOf } from './keys.ts';
+import type { KeyId } from './keys.ts';
+import { Occurrences, type Report } from './occurrences.ts';
 import { intersectRules, readTools } from './tool-lists.ts';
-import type { Diagnostic, RunAs, Skill, SkillLimits } from './types.ts';
-import {
-  type Reading,
-  readChoice,
-  readCount,
-  readDuration,
-  readFlag,
-  readList,
-  readMoney,
-  readParameters,
-} from './values.ts';
+import type { RunAs, Skill, SkillLimits } from './types.ts';
+import { type Reading, readChoice, readCount, readDuration, readFlag, readMoney, readParameters } from './values.ts';
 
 /** What the front matter says, before names and defaults that come from the file. */
 export interface HeaderValues
@@ -36,8 +28,6 @@ export interface HeaderValues
   /** At least one key means something here. */
   hasKnownKey: boolean;
 }
-
-type Report = (code: string, field: Field | undefined, message: string, severity?: Diagnostic['severity']) => void;
 
 /**
  * Turns the fields of a front matter into the values of a skill. A key written more than once, in
@@ -76,107 +66,6 @@ export function readHeader(fields: readonly Field[], report: Report): HeaderValu
   };
 }
 
-/** All fields of each known key, the canonical spelling first. */
-class Occurrences {
-  readonly #fields = new Map<KeyId, Field[]>();
-  readonly #report: Report;
-
-  constructor(fields: readonly Field[], report: Report) {
-    this.#report = report;
-    for (const field of fields) this.#add(keyOf(field.key), field);
-    for (const [id, found] of this.#fields) {
-      found.sort((a, b) => Number(b.key === id) - Number(a.key === id));
-      if (found.length > 1) {
-        const spellings = found.map((field) => `"${field.key}"`).join(', ');
-        report('duplicate-key', found[1], `${id} is written ${found.length} times (${spellings})`);
-      }
-    }
-    for (const field of this.of('metadata')) this.#addNested(field);
-  }
-
-  get size(): number {
-    return this.#fields.size;
-  }
-
-  of(id: KeyId): readonly Field[] {
-    return this.#fields.get(id) ?? [];
-  }
-
-  #add(id: KeyId | undefined, field: Field): void {
-    if (id === undefined) return;
-    const found = this.#fields.get(id);
-    if (found === undefined) this.#fields.set(id, [field]);
-    else found.push(field);
-  }
-
-  /** `reasonix.max-steps: 5` and `reasonix: {max-steps: 5}` inside `metadata`. */
-  #addNested(metadata: Field): void {
-    if (typeof metadata.value === 'string' || Array.isArray(metadata.value)) return;
-    for (const [key, value] of Object.entries(metadata.value)) {
-      const nested = key.toLowerCase() === 'reasonix' && typeof value === 'object' && !Array.isArray(value);
-      const entries = nested
-        ? Object.entries(value).map(([inner, each]) => [`reasonix.${inner}`, each] as const)
-        : [[key, value] as const];
-      for (const [written, each] of entries) {
-        const raw = typeof each === 'string' ? each : JSON.stringify(each);
-        this.#add(keyInMetadata(written), { key: written, value: each, raw, line: metadata.line });
-      }
-    }
-  }
-
-  text(id: KeyId): string | undefined {
-    for (const field of this.of(id)) {
-      const isText = typeof field.value === 'string';
-      if (!isText && id !== 'argument-hint') {
-        this.#report('not-text', field, `${field.key} should be text, but it is a ${kindOf(field.value)}`);
-      }
-      if (field.cut) {
-        const message = `${field.key} ends before " #", which starts a comment: quote the value to keep the rest`;
-        this.#report('comment-in-value', field, message);
-      }
-      const text = (isText ? (field.value as string) : field.raw).trim();
-      if (text !== '') return text;
-    }
-    return undefined;
-  }
-
-  list(id: KeyId, separators: 'commas' | 'commas-and-blanks'): string[] {
-    const all = this.of(id).flatMap((field) => {
-      const reading = readList(field.value, separators);
-      if (reading.is === 'unreadable' || field.unreadable) this.#unreadable(field, 'it is ignored');
-      return reading.is === 'set' ? reading.value : [];
-    });
-    return [...new Set(all)];
-  }
-
-  /** Of everything written, the value that comes first in `order`; that is also what an unreadable one means. */
-  strictest<T>(id: KeyId, read: (value: Value) => Reading<T>, order: readonly [T, ...T[]]): T | undefined {
-    const values = this.#readings(id, read, order[0]);
-    return order.find((value) => values.includes(value));
-  }
-
-  /** The smallest number written; an unreadable one counts as `least`. */
-  smallest(id: KeyId, read: (value: Value) => Reading<number>, least: number): number | undefined {
-    const values = this.#readings(id, read, least);
-    return values.length === 0 ? undefined : Math.min(...values);
-  }
-
-  #readings<T>(id: KeyId, read: (value: Value) => Reading<T>, narrowest: T): T[] {
-    return this.of(id).flatMap((field) => {
-      const reading: Reading<T> = field.unreadable ? { is: 'unreadable' } : read(field.value);
-      if (reading.is === 'unreadable') this.#unreadable(field, `it counts as ${JSON.stringify(narrowest)}`);
-      return reading.is === 'set' ? [reading.value] : reading.is === 'unset' ? [] : [narrowest];
-    });
-  }
-
-  #unreadable(field: Field, consequence: string): void {
-    const source = field.raw.length > 60 ? `${field.raw.slice(0, 60)}…` : field.raw;
-    this.#report('unreadable-value', field, `${field.key} cannot be read ("${source.toWellFormed()}"): ${consequence}`);
-  }
-}
-
-const kindOf = (value: Value): string => (Array.isArray(value) ? 'list' : 'mapping');
-
 const inherited = (text: string | undefined): string | undefined => (text === 'inherit' ? undefined : text);
 
 const invocationOf = (value: Value): Reading<'auto' | 'manual'> =>
@@ -214,16 +103,23 @@ function isolation(keys: Occurrences): 'worktree' | undefined {
   return keys.strictest('isolation', isolationOf, ['worktree', 'none']) === 'worktree' ? 'worktree' : undefined;
 }
 
+/** Where each limit is written, how it is read, and the least it can be, which is what an unreadable one means. */
+const LIMITS: readonly [keyof SkillLimits, KeyId, (value: Value) => Reading<number>, number][] = [
+  ['maxSteps', 'max-steps', (value) => readCount(value, 1), 1],
+  ['maxTokens', 'max-tokens', (value) => readCount(value, 1), 1],
+  ['maxCost', 'max-cost', readMoney, 0],
+  ['timeout', 'timeout', readDuration, 1],
+  ['maxDepth', 'max-depth', (value) => readCount(value, 0), 0],
+  ['maxSpawns', 'max-spawns', (value) => readCount(value, 0), 0],
+];
+
 function limits(keys: Occurrences): SkillLimits {
-  const all: SkillLimits = {
-    maxSteps: keys.smallest('max-steps', (value) => readCount(value, 1), 1),
-    maxTokens: keys.smallest('max-tokens', (value) => readCount(value, 1), 1),
-    maxCost: keys.smallest('max-cost', readMoney, 0),
-    timeout: keys.smallest('timeout', readDuration, 1),
-    maxDepth: keys.smallest('max-depth', (value) => readCount(value, 0), 0),
-    maxSpawns: keys.smallest('max-spawns', (value) => readCount(value, 0), 0),
-  };
-  return Object.fromEntries(Object.entries(all).filter(([, limit]) => limit !== undefined));
+  const all: SkillLimits = {};
+  for (const [name, key, read, least] of LIMITS) {
+    const limit = keys.smallest(key, read, least);
+    if (limit !== undefined) all[name] = limit;
+  }
+  return all;
 }
 
 function allowedTools(keys: Occurrences, report: Report): { allowed?: ToolRule[] | undefined; disallowed: ToolRule[] } {

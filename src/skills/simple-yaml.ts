@@ -35,13 +35,15 @@ export function readSimpleYaml(header: string): Field[] | undefined {
 /** No tab, no control sign, no lone surrogate, none of the separators that programs disagree on. */
 const PRINTABLE = /^[^\0-\x09\x0B-\x1F\x7F-\xA0\uD800-\uDFFF\u2028\u2029\uFEFF\uFFFE\uFFFF]*$/u;
 const KEY = /^([A-Za-z][A-Za-z0-9_-]*):(?: (.*))?$/;
-const PLAIN = /^[\p{L}\p{N}](?:(?!: | #).)*$/u;
+const PLAIN_START = /^[\p{L}\p{N}]/u;
 const FLOW_ITEM = /^[A-Za-z0-9_][A-Za-z0-9_./ *()-]*$/;
 
 function plainOrQuoted(text: string): string | undefined {
-  if (PLAIN.test(text) && !text.endsWith(':')) return text;
-  return quoted(text);
+  return isPlain(text) ? text : quoted(text);
 }
+
+const isPlain = (text: string): boolean =>
+  PLAIN_START.test(text) && !text.includes(': ') && !text.includes(' #') && !text.endsWith(':');
 
 function quoted(text: string): string | undefined {
   return /^"([^"\\]*)"$/.exec(text)?.[1] ?? /^'([^']*)'$/.exec(text)?.[1];
