@@ -8,8 +8,9 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type BullmqEngineOptions, bullmqEngine } from '../../src/engines/bullmq.ts';
 import type { Job } from '../../src/engines/engine.ts';
+import { bundleTs } from '../helpers/bundle-ts.ts';
 import { hasRedis, type RedisServer, startRedis } from '../helpers/redis.ts';
-import { bundleTs, spawnTs, type TsChild } from '../helpers/spawn-ts.ts';
+import { spawnTs, type TsChild } from '../helpers/spawn-ts.ts';
 import { Gate, Recorder } from './recorder.ts';
 
 const PROGRAM = new URL('./worker-program.ts', import.meta.url);
@@ -66,7 +67,8 @@ test('what is no address of a Redis is refused, and the address is not repeated'
 test('without the packages the first use says what to install', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'reasonix-drivers-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  copyFileSync(await bundleTs(new URL('../../src/engines/bullmq.ts', import.meta.url)), join(folder, 'engine.mjs'));
+  const bundle = await bundleTs(new URL('../../src/engines/bullmq.ts', import.meta.url), { alone: true });
+  copyFileSync(bundle, join(folder, 'engine.mjs'));
   const program = `
     import { bullmqEngine } from './engine.mjs';
     const engine = bullmqEngine({ url: 'redis://127.0.0.1:1' });

@@ -1,59 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { mkdir, rename, writeFile } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath, pathToFileURL } from 'node:url';
-import { rolldown } from 'rolldown';
-
-/**
- * Real processes for tests: Node 20 does not run TypeScript, so an entry is bundled into one `.mjs`
- * whose packages stay imports. The bundle lies under `node_modules/`, where those resolve from.
- */
-
-const FOLDER = join(dirname(fileURLToPath(import.meta.url)), '../../node_modules/.cache/spawn-ts');
-const bundles = new Map<string, Promise<string>>();
-
-/** Bundles the TypeScript file `entry` (a path or a `file:` URL), once a test process; returns the path of the `.mjs`. */
-export function bundleTs(entry: string | URL): Promise<string> {
-  const path = typeof entry === 'string' ? entry : fileURLToPath(entry);
-  let bundle = bundles.get(path);
-  if (!bundle) {
-    bundle = build(path);
-    bundles.set(path, bundle);
-  }
-  return bundle;
-}
-
-async function build(entry: string): Promise<string> {
-  await mkdir(FOLDER, { recursive: true });
-  const bundle = await rolldown({
-    input: entry,
-    platform: 'node',
-    logLevel: 'silent',
-    external: (id) => !id.startsWith('.') && !id.startsWith('/') && !/^[A-Za-z]:[\\/]/.test(id),
-    plugins: [
-      {
-        // Modules find files of the package from where they lie in the source tree.
-        name: 'keep-module-urls',
-        transform: (code, id) =>
-          code.includes('import.meta.url')
-            ? code.replaceAll('import.meta.url', JSON.stringify(pathToFileURL(id).href))
-            : undefined,
-      },
-    ],
-  });
-  const { output } = await bundle.generate({ format: 'esm', codeSplitting: false });
-  await bundle.close();
-  const { code } = output[0];
-  // Named by its content: the same code is one file, however many test processes write it at once.
-  const hash = createHash('sha256').update(code).digest('hex').slice(0, 16);
-  const file = join(FOLDER, `${basename(entry, '.ts')}-${hash}.mjs`);
-  const draft = `${file}.${process.pid}`;
-  await writeFile(draft, code);
-  await rename(draft, file);
-  return file;
-}
+import { bundleTs } from './bundle-ts.ts';
 
 export interface SpawnTsOptions {
   args?: readonly string[];
