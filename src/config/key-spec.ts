@@ -10,6 +10,8 @@ export interface KeySpec {
   /** Absent: the key is unset unless somebody sets it. */
   readonly default?: ConfigValue;
   readonly min?: number;
+  /** Why there is such a least value. */
+  readonly minWhy?: string;
   readonly max?: number;
   readonly choices?: readonly string[];
   readonly format?: 'url' | 'variable' | 'profile';

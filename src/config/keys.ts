@@ -307,6 +307,7 @@ export const KEYS = {
   'engine.lease': {
     type: 'duration',
     min: 2000,
+    minWhy: 'with less, a worker that stands still for a moment would lose its sessions to others',
     default: 10_000,
     doc: 'How long the sessions of a worker that died wait for another one.',
   },

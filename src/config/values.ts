@@ -150,7 +150,7 @@ export function expectation(spec: KeySpec): string {
     case 'number':
       return `a number${range(spec)}`;
     case 'duration':
-      return 'a duration such as "90s" or "5m" (a bare number is seconds)';
+      return `a duration such as "90s" or "5m" (a bare number is seconds)${least(spec)}`;
     case 'bytes':
       return `a size such as 16384 or "16 KiB"${spec.min ? `, at least ${spec.min} bytes` : ''}`;
     case 'list':
@@ -162,6 +162,12 @@ export function expectation(spec: KeySpec): string {
     case 'string':
       return 'a text';
   }
+}
+
+function least({ min = 0, minWhy }: KeySpec): string {
+  if (min <= 0) return '';
+  const bound = min === 1 ? 'more than 0' : `at least ${min % 1000 === 0 ? `${min / 1000}s` : `${min}ms`}`;
+  return `, ${bound}${minWhy === undefined ? '' : `: ${minWhy}`}`;
 }
 
 function range(spec: KeySpec): string {

@@ -10,6 +10,15 @@ beforeEach(() => {
 });
 afterEach(() => folders.remove());
 
+test('a duration that is too short is told the least one, and why', async () => {
+  const path = folders.write('project/reasonix.toml', '[engine]\nlease = "500ms"\n');
+  expect((await folders.fault()).message).toContain(
+    `project file ${path}, line 2: engine.lease: expected a duration such as "90s" or "5m" (a bare number is seconds), at least 2s: with less, a worker that stands still for a moment would lose its sessions to others, found "500ms"`,
+  );
+  folders.write('project/reasonix.toml', '[agent]\ntimeout = 0\n');
+  expect((await folders.fault()).message).toContain('more than 0, found 0');
+});
+
 describe('unknown keys', () => {
   test.each([
     ['[skills]\nlazzy = true\n', 2, 'unknown key skills.lazzy; the nearest valid key is skills.lazy'],
