@@ -8,6 +8,7 @@ import { noUsage } from '../core/usage.ts';
 import type { ResolvedModel } from '../models/contract.ts';
 import type { Lease } from '../store/contract.ts';
 import type { Tool } from '../tools/define-tool.ts';
+import { AppendQueue, type Wanted } from './append-queue.ts';
 import type { SessionHost, SessionPlan } from './host.ts';
 import type { SessionInfo } from './middleware.ts';
 import { closingResults } from './open-calls.ts';
@@ -33,7 +34,13 @@ export class Session {
   fatal: unknown;
   readonly #tools: ReadonlyMap<string, Tool>;
   #lease: Lease | undefined;
-  #appending: Promise<unknown> = Promise.resolve();
+  readonly #appends = new AppendQueue({
+    write: (events) => this.#write(events),
+    fatal: () => this.fatal,
+    failed: (error) => {
+      this.fatal ??= error;
+    },
+  });
   #running = false;
   readonly #readers = new Set<() => void>();
   #model: Promise<ResolvedModel> | undefined;
@@ -213,26 +220,17 @@ export class Session {
    * asked once everything before it is folded in, so that it decides on what the thread is then; the
    * promise is false when it gives nothing.
    */
-  append(events: readonly SessionEvent[] | (() => readonly SessionEvent[])): Promise<boolean> {
-    const appended = this.#appending.then(async () => {
-      if (this.fatal) throw this.fatal;
-      const wanted = typeof events === 'function' ? events() : events;
-      if (wanted.length === 0) return false;
-      try {
-        const stored = await this.host.store.append(this.id, this.thread.lastSeq, wanted, this.#lease);
-        for (const event of stored) {
-          this.thread.apply(event);
-          this.host.observe({ kind: 'event', session: this.id, event });
-        }
-        if (stored.some(({ type }) => type === 'message.received')) for (const tell of this.#readers) tell();
-        return true;
-      } catch (error) {
-        this.fatal = error;
-        throw error;
-      }
-    });
-    this.#appending = appended.catch(() => {});
-    return appended;
+  append(events: Wanted): Promise<boolean> {
+    return this.#appends.add(events);
+  }
+
+  async #write(events: readonly SessionEvent[]): Promise<void> {
+    const stored = await this.host.store.append(this.id, this.thread.lastSeq, events, this.#lease);
+    for (const event of stored) {
+      this.thread.apply(event);
+      this.host.observe({ kind: 'event', session: this.id, event });
+    }
+    if (stored.some(({ type }) => type === 'message.received')) for (const tell of this.#readers) tell();
   }
 
   /** Calls `listener` after each message that arrives in the inbox. Returns the way to stop. */
@@ -277,7 +275,7 @@ export class Session {
       this.#running = false;
       clearInterval(awake);
       linked.unlink();
-      await this.#appending;
+      await this.#appends.settled();
       await this.release();
     }
   }
@@ -286,7 +284,9 @@ export class Session {
   async abandonTurn(reason: string): Promise<void> {
     if (!this.thread.turn) return;
     await this.claim();
-    const closed = closingResults(this.thread, prompt('interrupted-call'));
+    const calls = [...this.thread.openCalls.keys()];
+    const ended = await this.host.background?.closeCalls(this, calls, reason);
+    const closed = closingResults(this.thread, prompt('interrupted-call'), ended);
     const delivered = (await this.host.background?.close(this, reason)) ?? [];
     const answer = this.thread.turn.lastText;
     await this.append([...closed, ...delivered, { type: 'turn.ended', status: 'cancelled', answer, reason }]);
