@@ -8,7 +8,7 @@ import { skillJson } from '../skills.ts';
 
 /** What the server answers is what the commands print. */
 export const views: Views = {
-  summary: summaryJson,
+  summary: (summary) => summaryJson(summary),
   session: ({ summary, events }) => sessionJson(summary, events),
   tree: async (store, summary) => {
     const watch = new SessionWatch(store, summary);
