@@ -1,4 +1,5 @@
 import type { SessionEvent } from '../core/events.ts';
+import type { ToolOutcome } from '../tools/define-tool.ts';
 import type { Session } from './session.ts';
 
 /** The children that run beside one turn, as the turn sees them. What the log says of them decides. */
@@ -28,4 +29,9 @@ export interface BackgroundHost {
   of(session: Session, signal: AbortSignal): BackgroundChildren | undefined;
   /** Ends the undelivered children of a session that no turn runs for, and gives the events that deliver them. */
   close(session: Session, reason: string): Promise<SessionEvent[]>;
+  /**
+   * Ends the children that open calls of a session have started before a crash and that nobody goes on with,
+   * and gives what came of those of each call; nothing for a call without any. @throws `Parked` as `settled`.
+   */
+  closeCalls(session: Session, calls: readonly string[], reason: string): Promise<Map<string, ToolOutcome>>;
 }

@@ -76,7 +76,8 @@ export class ToolCalls {
 
   async #answer(item: Prepared, recovering: boolean): Promise<void> {
     try {
-      const outcome = item.kind === 'ready' ? await this.#run(item, recovering) : item.outcome;
+      const found = item.kind === 'ready' ? await this.#run(item, recovering) : item.outcome;
+      const outcome = recovering ? await this.#withChildren(item.call.id, found) : found;
       await this.#session.append([...(outcome.events ?? []), resultOf(item.call, outcome)]);
     } catch (error) {
       // A sibling may wait for a child that will never start now.
@@ -84,6 +85,21 @@ export class ToolCalls {
       throw error;
     }
     this.#children?.launch();
+  }
+
+  /**
+   * A call that is refused now, as when its skill was disabled meanwhile, may have started children before
+   * the crash: they get an end, and the call what they have.
+   */
+  async #withChildren(call: string, outcome: ToolOutcome): Promise<ToolOutcome> {
+    const { host, thread } = this.#session;
+    const isAnswered = outcome.child !== undefined || outcome.events?.some(({ type }) => type === 'usage');
+    if (isAnswered || !thread.startedCalls.has(call)) return outcome;
+    const reason = outcome.isError ? outcome.content : prompt('interrupted-call');
+    const ended = (await host.background?.closeCalls(this.#session, [call], reason))?.get(call);
+    if (!ended || outcome.isError) return ended ?? outcome;
+    const events = [...(outcome.events ?? []), ...(ended.events ?? [])];
+    return { ...ended, content: `${outcome.content}\n\n${ended.content}`, events, isError: false };
   }
 
   async #run(item: Extract<Prepared, { kind: 'ready' }>, recovering: boolean): Promise<ToolOutcome> {

@@ -2,6 +2,7 @@ import type { SessionEvent } from '../core/events.ts';
 import type { BackgroundHost } from '../session/background.ts';
 import { BackgroundElsewhere, type BackgroundElsewhereOptions } from './background-elsewhere.ts';
 import { BackgroundHere, type BackgroundHereOptions } from './background-here.ts';
+import { closeCalls } from './close-calls.ts';
 import type { Elsewhere } from './elsewhere.ts';
 import type { LiveSessions } from './live.ts';
 import { deliveryOf } from './undelivered.ts';
@@ -35,5 +36,6 @@ export function backgroundHost(options: BackgroundOptions): BackgroundHost {
       }
       return events;
     },
+    closeCalls: (session, calls, reason) => closeCalls(options, session, calls, reason),
   };
 }

@@ -89,7 +89,7 @@ const sumOf = (all: readonly Partial<Spent>[]): Partial<Spent> =>
   );
 
 /** `isCertain` are those whose log names the call; others may be named by it for another reason. */
-async function startedBy(store: SessionStore, { session, openCalls, background }: Thread) {
+export async function startedBy(store: SessionStore, { session, openCalls, background }: Thread) {
   const found = [...background].map(([reference, { call }]) => ({ reference, call, isCertain: true }));
   if (openCalls.size === 0) return found;
   for (const { id, arguments: text } of openCalls.values()) {
