@@ -1,9 +1,12 @@
 import { ReasonixError } from '../core/errors.ts';
-import type { SessionEvent } from '../core/events.ts';
+import type { EventOf, SessionEvent } from '../core/events.ts';
 import { prompt } from '../core/prompts.ts';
 import { closingResults } from '../session/open-calls.ts';
 import type { Thread } from '../session/thread.ts';
 import type { SessionStore, SessionSummary } from '../store/contract.ts';
+
+/** How a turn ends that nobody runs. */
+export type TurnStop = Pick<EventOf<'turn.ended'>, 'status' | 'reason' | 'limit'>;
 
 /**
  * Logs that turns are to end where nobody runs them: an engine may forget a request, and a worker that
@@ -31,14 +34,11 @@ export class CancelInLogs {
   }
 
   /** Ends the turn itself, unless somebody runs it or it has children, which end first. */
-  async end(reason: string): Promise<void> {
+  async end(how: TurnStop): Promise<void> {
     const { session, lastSeq, turn, background } = this.#thread;
     if (!turn || background.size > 0) return;
     const closed = closingResults(this.#thread, prompt('interrupted-call'));
-    await this.#append(session, lastSeq, [
-      ...closed,
-      { type: 'turn.ended', status: 'cancelled', answer: turn.lastText, reason },
-    ]);
+    await this.#append(session, lastSeq, [...closed, { type: 'turn.ended', answer: turn.lastText, ...how }]);
   }
 
   /** False when somebody holds the session, or has logged something that is not known here. */

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { type LimitHit, limitReason } from '../core/budget.ts';
 import { messageOf, ReasonixError } from '../core/errors.ts';
 import type { EventOf, StoredEvent } from '../core/events.ts';
 import type { Engine } from '../engines/engine.ts';
@@ -6,8 +7,9 @@ import type { Observation } from '../session/host.ts';
 import type { Session } from '../session/session.ts';
 import { type TurnInput, type TurnResult, turnResult } from '../session/turn-result.ts';
 import { canFollow, type SessionStore, type SessionSummary } from '../store/contract.ts';
+import { listAll } from '../store/list-all.ts';
 import { handed } from '../subagents/elsewhere.ts';
-import { CancelInLogs } from './cancel-elsewhere.ts';
+import { CancelInLogs, type TurnStop } from './cancel-elsewhere.ts';
 import { Unattended } from './unattended.ts';
 
 /** Milliseconds between two looks at the sessions of a tree that others run. */
@@ -15,6 +17,12 @@ const INTERVAL = 200;
 
 /** Milliseconds until a request to cancel is sent again: an engine may have forgotten the one before. */
 const CANCEL_AGAIN = 1_000;
+
+/** Milliseconds behind the limit of its time that a turn is left to workers. */
+const TIME_GRACE = 3_000;
+
+/** Milliseconds between two looks whether anybody runs a turn whose time is up. */
+const TIME_AGAIN = 1_000;
 
 /** Milliseconds that a log may keep the request to an engine waiting. */
 const LOG_FIRST = 500;
@@ -70,6 +78,7 @@ class Watch {
   readonly #unattended: Unattended;
   readonly #cancelled: CancelInLogs;
   #cancelledAt: number | undefined;
+  #timeLookedAt = Number.NEGATIVE_INFINITY;
   #fault: unknown;
 
   constructor(session: Session, options: ElsewhereOptions) {
@@ -99,6 +108,8 @@ class Watch {
         await this.#look();
         await this.#unattended.look();
         if (this.#fault && thread.turn) throw this.#fault;
+        const left = await this.#endInTime();
+        if (left) return turnResult({ answer: thread.turn?.lastText ?? '', ...left }, thread.turn);
         if (thread.turn) await pause(signal, (wake) => (tell = wake));
       }
       await this.#look();
@@ -162,6 +173,38 @@ class Watch {
     });
   }
 
+  /**
+   * Ends a turn whose time is up while nobody runs it. Where children are open that nobody runs either, all are told
+   * in their logs to end, whoever takes them up, and the turn is left with what is returned.
+   */
+  async #endInTime(): Promise<TurnStop | undefined> {
+    const { store } = this.#options;
+    const { thread } = this.#session;
+    const limit = this.#timeUp();
+    const now = performance.now();
+    if (!limit || now - this.#timeLookedAt < TIME_AGAIN) return undefined;
+    this.#timeLookedAt = now;
+    const { root } = this.#session.info;
+    const open = (await listAll(store, { root, open: true })).filter(
+      ({ session }) => session === thread.session || this.#isBelow(session),
+    );
+    if (open.some(({ holder }) => holder !== undefined)) return undefined;
+    const reason = `${limitReason(limit)}: no worker ran it at the end`;
+    const end = { status: 'limit' as const, reason, limit };
+    const below = open.filter(({ session }) => session !== thread.session);
+    if (below.length === 0) await this.#cancelled.end(end);
+    else await this.#cancelled.request(reason, below);
+    return below.length === 0 ? undefined : end;
+  }
+
+  /** The limit of time that is passed, and by so much that whoever runs the turn would have ended it. */
+  #timeUp(): LimitHit | undefined {
+    const { turn } = this.#session.thread;
+    const limit = turn?.terms?.limits.time;
+    if (!turn || limit === undefined || Date.now() - turn.since < limit + TIME_GRACE) return undefined;
+    return { which: 'time', limit, setBy: turn.terms?.setBy?.time ?? 'default' };
+  }
+
   /** Everything that is open is told at once, so that nothing goes on until its caller has told it. */
   async #cancel(): Promise<void> {
     const now = performance.now();
@@ -176,7 +219,7 @@ class Watch {
       ({ session, status }) => status === 'open' && this.#isBelow(session),
     );
     // Whoever could run it had a while to do so.
-    if (!isFirst && below.length === 0) await this.#cancelled.end(reason);
+    if (!isFirst && below.length === 0) await this.#cancelled.end({ status: 'cancelled', reason });
     // Whoever is woken finds it in the log. The other way round it would be busy.
     await Promise.race([this.#cancelled.request(reason, below), delay(LOG_FIRST)]);
     const { root, tag } = handed(thread);

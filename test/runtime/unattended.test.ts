@@ -64,6 +64,43 @@ it('is cancelled soon when nobody runs it, whether or not the engine answers, an
   }
 }, 30_000);
 
+it('ends by itself when its time is up and no worker runs it, and nobody takes it up later', async () => {
+  const parts = await submitter();
+  const session = await parts.runtime.session();
+  const result = await session.send('go', { limits: { time: 200 } }).result;
+  expect(result).toMatchObject({ status: 'limit', limit: { which: 'time', limit: 200 } });
+  const reason = expect.stringMatching(/^time limit of 0.2 s reached \(set by .+\): no worker ran it at the end$/);
+  expect((await parts.store.read(session.id)).at(-1)).toMatchObject({ type: 'turn.ended', status: 'limit', reason });
+  expect(await worked(parts)).toBe(0);
+}, 30_000);
+
+it('leaves a turn whose time is up with its children, which end when a worker comes', async () => {
+  const parts = await submitter();
+  parts.shop.skill('dig', { runAs: 'subagent' }, 'You dig.');
+  const session = await parts.runtime.session();
+  const worker = await parts.shop.open(() => ({ calls: [call('run_skill', { name: 'dig', arguments: 'gold' })] }), {
+    store: parts.store,
+    engine: parts.engine,
+  });
+  const claim = await worker.runtime.work({
+    concurrency: 1,
+    watch: {
+      began:
+        () =>
+        ({ outcome }) =>
+          void (outcome === 'parked' && claim.close(0)),
+    },
+  });
+  const { result } = session.send('go', { limits: { time: 1_500 } });
+  expect(await result).toMatchObject({ status: 'limit', limit: { which: 'time' } });
+  const { sessions } = await parts.store.list({ open: true });
+  expect(sessions).toHaveLength(2);
+  expect(await worked(parts)).toBe(0);
+  for (const { session: id } of sessions) {
+    await expect.poll(async () => (await parts.store.read(id)).at(-1)?.type, { timeout: 10_000 }).toBe('turn.ended');
+  }
+}, 30_000);
+
 it('stays cancelled when whoever cancelled it is gone before a worker comes', async () => {
   const parts = await submitter();
   const stop = new AbortController();
