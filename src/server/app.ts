@@ -3,10 +3,11 @@ import { bodyLimit } from 'hono/body-limit';
 import type { z } from 'zod';
 import { checkOrigin, type Token } from './guard.ts';
 import { openapi } from './openapi.ts';
-import { FOLLOW, listPage, sessionPage } from './pages.ts';
+import { listPage, sessionPage } from './pages.ts';
 import { HttpProblem, problemJson, problemOf, problemText } from './problem.ts';
 import { QUEUES, type QueueBoard } from './queues.ts';
 import { type Parts, ROUTES, type Route } from './routes.ts';
+import { ASK, FOLLOW } from './scripts.ts';
 
 const API = '/api/v1';
 /** Bytes of a body. */
@@ -55,7 +56,9 @@ export function createApp({ parts, token, board, host, version }: AppOptions): H
   app.get(`${API}/openapi.json`, (context) => context.json(openapi(version)));
   app.get('/', async (context) => context.html(await listPage(parts, context.req.query('cursor'))));
   app.get('/sessions/:id', async (context) => context.html(await sessionPage(parts, context.req.param('id'))));
-  app.get('/follow.js', (context) => context.body(FOLLOW, 200, { 'content-type': 'text/javascript; charset=utf-8' }));
+  for (const [path, script] of Object.entries({ '/follow.js': FOLLOW, '/ask.js': ASK })) {
+    app.get(path, (context) => context.body(script, 200, { 'content-type': 'text/javascript; charset=utf-8' }));
+  }
   app.all(QUEUES, (context) => board.answer(context.req.raw));
   app.all(`${QUEUES}/*`, (context) => board.answer(context.req.raw));
   app.notFound((context) => {

@@ -53,8 +53,8 @@ async function* lines(
   session: string,
   { heartbeat, signal }: { heartbeat: number; signal: AbortSignal },
 ): AsyncGenerator<string, void, void> {
-  // Says at once that it follows, also where there is nothing yet.
-  yield ': follows\n\n';
+  // Says at once that it follows, also where there is nothing yet, and when to come back to a server that went away.
+  yield 'retry: 1000\n: follows\n\n';
   const iterator = events[Symbol.asyncIterator]();
   try {
     let next = iterator.next();

@@ -7,13 +7,27 @@ import type { TreeView } from './views.ts';
 /** Sessions on a page of the list. */
 const ROWS = 50;
 
+/** What the list and a session have in common: where something is written, and how states look. */
+const WORK = `
+.running { color: light-dark(#1d4ed8, #60a5fa); } .completed { color: light-dark(#047857, #34d399); }
+.failed, .no_answer, .limit { color: light-dark(#b91c1c, #f87171); } .interrupted, .cancelled { color: light-dark(#92400e, #fbbf24); }
+form { margin: 1.5rem 0; } label { display: block; font-size: .9rem; font-weight: bold; }
+textarea { box-sizing: border-box; width: 100%; font: inherit; padding: .4rem .6rem; resize: vertical; }
+button { font: inherit; padding: .2rem 1rem; margin: .4rem .4rem 0 0; } #turn { margin: 0; }
+[role=status] { margin: .6rem 0; color: light-dark(#b91c1c, #f87171); } [role=status]:empty { display: none; }
+`;
+
+const SESSION_STYLE = `
+#tree, #tree ul { padding-left: 1.2rem; }
+${WORK}`;
+
 /** The newest sessions, or those behind a cursor. */
 export async function listPage({ runtime, views }: Parts, cursor: string | undefined): Promise<string> {
   const { sessions, next } = await runtime.store.list({ kind: 'root' }, { by: 'updated', limit: ROWS, cursor });
   const rows = sessions.map((summary) => {
     const { session, title, updatedAt, model, cwd } = summary;
     const { status } = views.summary(summary);
-    return `<tr><td><a href="${pathOf(session)}">${escapeHtml(title || session)}</a></td><td class="${escapeHtml(status)}">${escapeHtml(status)}</td><td>${escapeHtml(model)}</td><td>${escapeHtml(cwd)}</td><td><time datetime="${escapeHtml(updatedAt)}">${escapeHtml(updatedAt.slice(0, 16).replace('T', ' '))}</time></td></tr>`;
+    return `<tr><td class="task"><a href="${pathOf(session)}">${escapeHtml(title || session)}</a></td><td class="state">${stateHtml(status)}</td><td class="model">${escapeHtml(model)}</td><td>${escapeHtml(cwd)}</td><td class="used"><time datetime="${escapeHtml(updatedAt)}">${escapeHtml(updatedAt.slice(0, 16).replace('T', ' '))}</time></td></tr>`;
   });
   const table = `<table><thead><tr><th>Task</th><th>State</th><th>Model</th><th>Folder</th><th>Used (UTC)</th></tr></thead><tbody>${rows.join('\n')}</tbody></table>`;
   const older = next === undefined ? '' : `<p><a href="/?cursor=${encodeURIComponent(next)}">older</a></p>`;
@@ -27,8 +41,10 @@ export async function listPage({ runtime, views }: Parts, cursor: string | undef
 </head>
 <body>
 ${navigation(runtime.config.engine.url !== undefined)}<h1>Sessions</h1>
+${askForm({ path: '/api/v1/sessions', field: 'task', label: 'New task', buttons: '<button type="submit">Start</button>' })}
 ${sessions.length > 0 ? table : '<p>No sessions yet.</p>'}
 ${older}
+<script src="/ask.js"></script>
 </body>
 </html>
 `;
@@ -46,21 +62,46 @@ export async function sessionPage({ runtime, views }: Parts, id: string): Promis
     ? `<p>of <a href="${pathOf(summary.parent.session)}">${summary.parent.session}</a></p>`
     : '';
   const last = events.at(-1)?.seq ?? 0;
+  const { status } = views.summary(summary);
+  const ask = summary.kind === 'root' ? `${messageForm(id, status)}\n<script src="/ask.js"></script>\n` : '';
   return views.page(
     { summary, events },
     {
       before: `${navigation(runtime.config.engine.url !== undefined)}${up}<ul id="tree">${treeItem(tree)}</ul>\n`,
-      after: `<script src="/follow.js" data-session="${escapeHtml(id)}" data-from="${last}"></script>`,
+      after: `\n<p id="connection" role="status"></p>\n${ask}<script src="/follow.js" data-session="${escapeHtml(id)}" data-from="${last}"></script>`,
+      style: SESSION_STYLE,
       linkTo: pathOf,
     },
   );
 }
 
+/** An open turn takes no message: it is cancelled, or finished when it was cut. */
+function messageForm(id: string, status: string): string {
+  const path = `/api/v1${pathOf(id)}`;
+  const cancel = `<button type="button" data-post="${path}/cancel">Cancel</button>`;
+  const finish = `<button type="button" data-post="${path}/resume">Finish the turn</button>`;
+  const buttons =
+    status === 'running' ? cancel : status === 'interrupted' ? finish + cancel : '<button type="submit">Send</button>';
+  return askForm({ path: `${path}/messages`, field: 'text', label: 'Message', buttons });
+}
+
+function askForm({ path, field, label, buttons }: Record<'path' | 'field' | 'label' | 'buttons', string>): string {
+  return `<form id="ask" data-path="${path}" data-field="${field}">
+<label for="text">${label}</label>
+<textarea id="text" name="text" rows="3" dir="auto"></textarea>
+<p id="turn">${buttons}</p>
+<p role="status"></p>
+</form>`;
+}
+
+const stateHtml = (status: string, element = 'span'): string =>
+  `<${element} class="${escapeHtml(status)}">${escapeHtml(status.replace('_', ' '))}</${element}>`;
+
 function treeItem({ session, status = '', skill, title = '', steps, doing, children }: TreeView): string {
   const name = skill ? `${skill} ${session}` : session;
-  const now = doing.length > 0 ? ` · ${escapeHtml(doing.join(', '))}` : '';
+  const now = doing.length > 0 ? ` · <bdi>${escapeHtml(doing.join(', '))}</bdi>` : '';
   const below = children.length > 0 ? `<ul>${children.map(treeItem).join('')}</ul>` : '';
-  return `<li><a href="${pathOf(session)}">${escapeHtml(name)}</a> <strong>${escapeHtml(status)}</strong> · ${steps} ${steps === 1 ? 'step' : 'steps'} · ${escapeHtml(title)}${now}${below}</li>`;
+  return `<li><a href="${pathOf(session)}">${escapeHtml(name)}</a> ${stateHtml(status, 'strong')} · ${steps} ${steps === 1 ? 'step' : 'steps'} · <bdi>${escapeHtml(title)}</bdi>${now}${below}</li>`;
 }
 
 const pathOf = (session: string): string => `/sessions/${encodeURIComponent(session)}`;
@@ -68,38 +109,14 @@ const pathOf = (session: string): string => `/sessions/${encodeURIComponent(sess
 const navigation = (hasQueues: boolean): string =>
   `<nav><a href="/">Sessions</a>${hasQueues ? ' · <a href="/queues">Queues</a>' : ''} · <a href="/api/v1/openapi.json">API</a></nav>\n`;
 
-/**
- * What was logged since is added to the page, and its head replaced, so that what somebody opened stays
- * open. Sub-agents log elsewhere: while the turn is open, the tree is looked at from time to time.
- */
-export const FOLLOW = `const { session, from } = document.currentScript.dataset;
-let asked = false;
-async function refresh() {
-  if (asked) return;
-  asked = true;
-  await new Promise((resolve) => setTimeout(resolve, 500));
-  asked = false;
-  const response = await fetch(location.pathname);
-  if (!response.ok) return;
-  const page = new DOMParser().parseFromString(await response.text(), 'text/html');
-  for (const part of ['#tree', 'article dl', 'article h1']) {
-    const [now, then] = [page.querySelector(part), document.querySelector(part)];
-    if (now && then) then.replaceWith(now);
-  }
-  const article = document.querySelector('article');
-  article.append(...[...page.querySelector('article').children].slice(article.children.length));
-}
-const events = new EventSource('/api/v1/sessions/' + encodeURIComponent(session) + '/events?from=' + from);
-events.onmessage = refresh;
-setInterval(() => {
-  if (/running|interrupted/.test(document.querySelector('#tree strong').textContent)) refresh();
-}, 2000);
-`;
-
 const STYLE = `
 :root { color-scheme: light dark; --line: color-mix(in srgb, currentColor 20%, transparent); }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.4rem; } table { width: 100%; border-collapse: collapse; font-size: .9rem; }
-th, td { text-align: left; padding: .3rem .6rem .3rem 0; border-bottom: 1px solid var(--line); overflow-wrap: anywhere; vertical-align: top; }
-.running { color: #3b82f6; } .failed, .no_answer { color: #ef4444; } .completed { color: #10b981; }
-`;
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; overflow-wrap: anywhere; }
+h1 { font-size: 1.4rem; } table { width: 100%; border-collapse: collapse; font-size: .9rem; margin-top: 1.5rem; }
+th, td { text-align: left; padding: .3rem 1rem .3rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
+th, td.state, td.used { white-space: nowrap; } td.model { overflow-wrap: break-word; }
+@media (max-width: 40rem) {
+  thead { display: none; } tr { display: block; padding: .5rem 0; border-bottom: 1px solid var(--line); }
+  table, tbody { display: block; } td { display: inline; padding: 0; border: 0; } td.task { display: block; } td + td + td::before { content: "· "; }
+}
+${WORK}`;

@@ -50,7 +50,7 @@ export class QueueBoard {
   async #show(request: Request, view: QueueView, board: Board): Promise<Response> {
     // The page and each of its looks: a tag may be new.
     if (!new URL(request.url).pathname.startsWith(`${QUEUES}/static/`)) board.set(await view.queues());
-    return board.app.fetch(request);
+    return withoutElsewhere(await board.app.fetch(request));
   }
 }
 
@@ -86,6 +86,13 @@ async function openBoard(): Promise<Board> {
     app,
     set: (queues) => replaceQueues(queues.map((queue) => new BullMQAdapter(queue, { readOnlyMode: true }))),
   };
+}
+
+/** The dashboard's page asks another host for its fonts; without them it has those of the machine. */
+async function withoutElsewhere(response: Response): Promise<Response> {
+  if (!response.headers.get('content-type')?.startsWith('text/html')) return response;
+  const page = (await response.text()).replace(/<link [^>]*href="https?:[^>]*>/g, '');
+  return new Response(page, { status: response.status, headers: { 'content-type': 'text/html; charset=utf-8' } });
 }
 
 async function within<T>(milliseconds: number, work: Promise<T>): Promise<T> {

@@ -36,5 +36,7 @@ export interface Views {
 export interface PageSurroundings {
   before: string;
   after: string;
+  /** CSS that the page has beside its own. */
+  style: string;
   linkTo(reference: string): string;
 }

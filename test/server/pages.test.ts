@@ -22,7 +22,9 @@ describe('pages', () => {
     const list = await page('/');
     expect(list.text).toContain(`<a href="/sessions/${session}">&lt;script&gt;`);
     const shown = await page(`/sessions/${session}`);
-    expect(shown.text).toContain(`<li><a href="/sessions/${session}">${session}</a> <strong>completed</strong>`);
+    expect(shown.text).toContain(
+      `<li><a href="/sessions/${session}">${session}</a> <strong class="completed">completed</strong>`,
+    );
     const [, child] = /<ul><li><a href="\/sessions\/(sa_[0-9a-z]+)">dig /.exec(shown.text) ?? [];
     expect(shown.text).toContain(`<a href="/sessions/${child}">${child}</a>)`);
     expect(shown.text).toMatch(
