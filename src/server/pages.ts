@@ -117,6 +117,6 @@ th, td { text-align: left; padding: .3rem 1rem .3rem 0; border-bottom: 1px solid
 th, td.state, td.used { white-space: nowrap; } td.model { overflow-wrap: break-word; }
 @media (max-width: 40rem) {
   thead { display: none; } tr { display: block; padding: .5rem 0; border-bottom: 1px solid var(--line); }
-  table, tbody { display: block; } td { display: inline; padding: 0; border: 0; } td.task { display: block; } td + td + td::before { content: "· "; }
+  table, tbody { display: block; } td { display: inline; padding: 0; border: 0; } td.task { display: block; } td + td + td::before { content: " · "; }
 }
 ${WORK}`;
