@@ -176,7 +176,8 @@ export class Runtime {
   async #open(id: string, { model }: SessionOptions): Promise<Session> {
     const { host, store, models, tools, isolation, engine } = this.#wiring;
     const thread = Thread.fold(id, await store.read(id));
-    await isolation.ready(startOf(thread));
+    // What others run has its worktree where they are.
+    if (!engine) await isolation.ready(startOf(thread));
     const session = await Session.open(host, thread, (info) => tools(info.cwd, info.library));
     if (model) session.useModel(await models.resolve(model));
     // One that others run is watched, not taken from them.

@@ -208,14 +208,15 @@ export class ChildSessions {
 
   /** For a continuation: a turn that was cut is closed, since the parent has gone on without it. */
   async #reopen(thread: Thread): Promise<Session> {
-    const session = await this.open(thread);
+    let session: Session | undefined;
     try {
+      session = await this.open(thread);
       await session.claim();
       await session.abandonTurn('interrupted before it had an answer');
       return session;
     } catch (error) {
-      await session.release();
-      throw ReasonixError.isInstance(error, 'session_busy') ? busy(session.id, error) : error;
+      await session?.release();
+      throw ReasonixError.isInstance(error, 'session_busy') ? busy(thread.session, error) : error;
     }
   }
 

@@ -113,14 +113,19 @@ export class Isolation {
     await removeOthers(folder, common).catch(() => {});
   }
 
-  /** Before a child that has a log is opened: its worktree is there again, a new one when it was closed. */
+  /**
+   * Before a child that has a log is opened: its worktree is there again, a new one when it was closed. One
+   * process at a time makes it. @throws ReasonixError `session_busy` when somebody has the child.
+   */
   async ready(info: Pick<SessionInfo, 'session' | 'kind' | 'cwd'>): Promise<void> {
     if (!this.isIsolated(info)) return;
     const state = await this.#state(info.session);
-    if (!state) return;
-    if (!state.closed) return this.#ensure(info.session, state);
-    await this.#holding(info.session, async (append, events) => {
-      const made = await this.#make(state.started.folder, state.started.caller);
+    if (!state || (!state.closed && (await isIntact(state.started.folder, state.started.base)))) return;
+    await this.#withLease(info.session, async (append, events) => {
+      // Somebody else may have been here before the lease was had.
+      const now = worktreeState(events) ?? state;
+      if (!now.closed) return this.#ensure(info.session, now);
+      const made = await this.#make(now.started.folder, now.started.caller);
       const started = { ...made, cwd: info.cwd };
       const notice: SessionEvent = { type: 'user.message', origin: 'notice', content: prompt('worktree-renewed') };
       const isCut = Thread.fold(info.session, events).turn !== undefined;
@@ -254,13 +259,17 @@ export class Isolation {
 
   /** Works on the log of a session that does not run, so that it cannot begin meanwhile. */
   async #holding<T>(reference: string, work: (append: Append, events: StoredEvent[]) => Promise<T>): Promise<T> {
+    try {
+      return await this.#withLease(reference, work);
+    } catch (error) {
+      if (!ReasonixError.isInstance(error, 'session_busy')) throw error;
+      throw new ReasonixError('reference_busy', prompt('reference-busy', { reference }), { cause: error });
+    }
+  }
+
+  async #withLease<T>(reference: string, work: (append: Append, events: StoredEvent[]) => Promise<T>): Promise<T> {
     const { store, leases } = this.#options;
-    const lease = await leases
-      .claim(reference, () => {})
-      .catch((error: unknown) => {
-        if (!ReasonixError.isInstance(error, 'session_busy')) throw error;
-        throw new ReasonixError('reference_busy', prompt('reference-busy', { reference }), { cause: error });
-      });
+    const lease = await leases.claim(reference, () => {});
     try {
       const events = await store.read(reference);
       let seq = events.at(-1)?.seq ?? 0;

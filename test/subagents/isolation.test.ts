@@ -296,6 +296,26 @@ describe('isolation: worktree', { timeout: 120_000 }, () => {
     expect(existsSync(join(shop.cwd, 'more.txt'))).toBe(false);
   });
 
+  it('is made again by one process at a time, and by nobody beside whoever has the child', async () => {
+    const shop = isolated();
+    const script = (request: ModelRequest) =>
+      request.messages.at(-1)?.role === 'tool' ? 'done' : { calls: [call('shell', { command: 'echo 1 >> log.txt' })] };
+    const { runtime } = await shop.open(script, open);
+    const { ref } = await runtime.skill('fix').run('go');
+    const folder = shop.worktreeOf(ref);
+    rmSync(folder, { recursive: true });
+    const lease = await runtime.store.claim(ref, 'somebody else', 60_000);
+    await expect(runtime.session({ resume: ref })).rejects.toMatchObject({ code: 'session_busy' });
+    expect(existsSync(folder)).toBe(false);
+    await runtime.store.release(lease);
+    const { runtime: other } = await shop.open(script, open);
+    const opened = await Promise.allSettled([runtime, other].map((each) => each.session({ resume: ref })));
+    for (const each of opened)
+      if (each.status === 'rejected') expect(each.reason).toMatchObject({ code: 'session_busy' });
+    expect(opened.map(({ status }) => status)).toContain('fulfilled');
+    expect(readFileSync(join(folder, 'log.txt'), 'utf8')).toBe('1\n');
+  });
+
   it('is copied with a fork, and the source stays as it is', async () => {
     const shop = isolated();
     const { runtime, model } = await shop.open((request) => {
