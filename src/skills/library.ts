@@ -13,6 +13,7 @@ import { type CollapsedFile, resolveNames, SameFiles } from './resolve.ts';
 import { type ResolvedRoots, type Root, resolveRoots } from './roots.ts';
 import { type FoundFile, scanRoot } from './scan.ts';
 import { Seen } from './seen.ts';
+import { SharedReads } from './shared-reads.ts';
 import type {
   Diagnostic,
   LibraryOptions,
@@ -49,6 +50,7 @@ interface Index {
 class Library implements OpenedLibrary {
   readonly #options: LibraryOptions;
   readonly #caches = new Map<string, HeaderCache>();
+  readonly #loads = new SharedReads<SkillBody>();
   #index: Index = { skills: [], disabled: [], roots: [], diagnostics: [], collapsed: [] };
   #lookup: Lookup | undefined;
   #fingerprint: string | undefined;
@@ -92,7 +94,11 @@ class Library implements OpenedLibrary {
     return this.#lookup.find(name);
   }
 
-  async load(skill: Skill): Promise<SkillBody> {
+  load(skill: Skill): Promise<SkillBody> {
+    return this.#loads.get(`${skill.name}\n${skill.file}`, () => this.#load(skill));
+  }
+
+  async #load(skill: Skill): Promise<SkillBody> {
     const { parseSkill } = await loadParser();
     const { body } = await parseSkill(await readSkillFile(skill), { ...skill, plugin: undefined });
     return { text: body, hash: await hashOf(body) };

@@ -1,6 +1,7 @@
 import { opendir, realpath, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { compareCodePoints } from './names.ts';
+import { SharedReads } from './shared-reads.ts';
 import type { Skill } from './types.ts';
 
 /** Most files that a rendered skill names. */
@@ -29,6 +30,8 @@ export interface SkillFilesOptions {
   hidden?: boolean | undefined;
 }
 
+const listings = new SharedReads<SkillFiles>();
+
 /**
  * The files that come with a skill of its own folder: references, scripts, assets and what else lies
  * there, without hidden ones, packages and skills inside it. Nothing of them is read. Folders that
@@ -39,6 +42,10 @@ export async function skillFiles(
   { most = MOST_NAMED, hidden = false }: SkillFilesOptions = {},
 ): Promise<SkillFiles> {
   if (skill.layout !== 'folder') return { files: [], more: 0, bounded: false };
+  return listings.get(`${most} ${hidden} ${skill.folder}`, () => filesIn(skill, most, hidden));
+}
+
+async function filesIn(skill: Pick<Skill, 'folder'>, most: number, hidden: boolean): Promise<SkillFiles> {
   const base = await realpath(skill.folder).catch(() => skill.folder);
   const walk: Walk = { base, hidden, files: [], entries: 0, bounded: false, linked: new Set() };
   await collect(skill.folder, '', 0, walk);
