@@ -64,9 +64,12 @@ export async function addSkillTools(setup: SessionSetup, options: SkillListing, 
     for (const tool of [tools.run('', background), ...tools.background, tools.search, tools.applyDiff])
       setup.addTool(tool);
   } else {
-    const catalog = await catalogFor(setup, library, options, lazy);
-    setup.addTool(tools.run(catalog.text, background));
-    if (lazy || catalog.isPartial) setup.addTool(tools.search);
+    // Most children may start none: nobody would read their catalog.
+    if (setup.isAllowed('run_skill') || setup.isAllowed('search_skills')) {
+      const catalog = await catalogFor(setup, library, options, lazy);
+      setup.addTool(tools.run(catalog.text, background));
+      if (lazy || catalog.isPartial) setup.addTool(tools.search);
+    }
     if (library.skills.some(({ isolation }) => isolation === 'worktree')) setup.addTool(tools.applyDiff);
     if (setup.kind === 'root' && setup.library === undefined) await rememberSkills(setup, library, options.cache);
   }

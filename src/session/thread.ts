@@ -109,8 +109,8 @@ export class Thread {
   readonly callers = new Set<string>();
   /** Calls of other sessions whose messages have come into the inbox, as `session call`. */
   readonly received = new Set<string>();
-  /** Ids of all calls so far: a provider may send one twice. */
-  readonly callIds = new Set<string>();
+  /** Ids of all calls so far, each with its place among them: a provider may send one twice. */
+  readonly callIds = new Map<string, number>();
   readonly #slots = new Map<string, number>();
 
   constructor(session: string) {
@@ -245,7 +245,7 @@ export class Thread {
     this.size.answered(sizeOf(message), event.usage);
     this.openCalls.clear();
     for (const call of toolCalls) {
-      this.callIds.add(call.id);
+      if (!this.callIds.has(call.id)) this.callIds.set(call.id, this.callIds.size);
       this.openCalls.set(call.id, call);
       this.#slots.set(call.id, this.messages.length);
       this.messages.push({ role: 'tool', callId: call.id, name: call.name, content: '', isError: false });

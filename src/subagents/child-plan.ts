@@ -62,7 +62,7 @@ export async function planChild(options: ChildPlanOptions): Promise<SessionPlan>
     inherit: skill.inherit,
   };
   const permissions = narrowPermissions(joined(narrowedBy(above.thread)), skill);
-  const narrow = (names: string[]) => narrowNames(names, tools, permissions, options.isDeepest);
+  const narrow = narrowingOf(tools, permissions, options.isDeepest);
   const names = narrow(tools.map((tool) => tool.name));
   const writes = options.hasScratch && SCRATCH_TOOLS.some((name) => names.includes(name));
   return {
@@ -117,24 +117,25 @@ function narrowPermissions(above: Narrowed | undefined, skill: Skill): Narrowed 
   return narrows ? permissions : undefined;
 }
 
-function narrowNames(
-  names: string[],
+/** What is left of names of tools. The rules are read once: every middleware asks for names of its own. */
+function narrowingOf(
   tools: readonly Tool[],
   permissions: Narrowed | undefined,
   isDeepest: boolean,
-): string[] {
+): (names: string[]) => string[] {
   const writing = tools.filter((tool) => tool.effects === 'write').map((tool) => tool.name);
   const hasEffects = new Set([...writing, 'apply_diff']);
-  const possible = names.filter(
-    (name) =>
-      !NEVER_IN_A_CHILD.includes(name) &&
-      !(isDeepest && SPAWNING_TOOLS.includes(name)) &&
-      !(permissions?.readOnly && hasEffects.has(name)),
-  );
-  if (!permissions) return possible;
+  const isPossible = (name: string) =>
+    !NEVER_IN_A_CHILD.includes(name) &&
+    !(isDeepest && SPAWNING_TOOLS.includes(name)) &&
+    !(permissions?.readOnly && hasEffects.has(name));
+  if (!permissions) return (names) => names.filter(isPossible);
   const deny = parseToolRules(permissions.deny).rules;
-  const start = narrowTools(possible, undefined, deny);
-  return permissions.grants.reduce((left, grant) => narrowTools(left, parseToolRules(grant).rules, []), start);
+  const grants = permissions.grants.map((grant) => parseToolRules(grant).rules);
+  return (names) => {
+    const start = narrowTools(names.filter(isPossible), undefined, deny);
+    return grants.reduce((left, grant) => narrowTools(left, grant, []), start);
+  };
 }
 
 const ruleText = (rule: ToolRule): string => (rule.pattern === undefined ? rule.tool : `${rule.tool}(${rule.pattern})`);

@@ -246,7 +246,7 @@ const PLACES = 1024;
 function referenceFor({ parent, call }: Pick<ChildRequest, 'parent' | 'call'>): string {
   const { thread } = parent.session;
   const [asked = '', item = '0'] = call.split('#');
-  const place = ([...thread.callIds].indexOf(asked) % PLACES) * PLACES + (Number(item) % PLACES);
+  const place = ((thread.callIds.get(asked) ?? -1) % PLACES) * PLACES + (Number(item) % PLACES);
   return referenceOf(callerOf({ parent, call }), thread.askedAt, place);
 }
 

@@ -103,7 +103,7 @@ export class Undelivered<Child extends ChildBeside> {
       (child): child is Child & { ended: EndedChild } => child.ended !== undefined && this.#isLogged(child),
     );
     if (ended.length < 2) return ended;
-    const position = new Map([...this.#session.thread.callIds].map((call, index) => [call, index]));
+    const position = this.#session.thread.callIds;
     return ended.sort(
       (a, b) => compare(a.ended.at, b.ended.at) || compare(position.get(a.call) ?? 0, position.get(b.call) ?? 0),
     );
