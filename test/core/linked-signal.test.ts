@@ -1,4 +1,4 @@
-import { type EventEmitter, once } from 'node:events';
+import { type EventEmitter, getEventListeners, once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -72,4 +72,23 @@ describe('linkSignals', () => {
     process.off('warning', listen);
     expect(warnings).toEqual([]);
   });
+});
+
+it('is one listener to a source however many are linked to it, and none once all have let go', () => {
+  const source = new AbortController();
+  const heard: number[] = [];
+  const links = [1, 2, 3].map((number) => {
+    const linked = linkSignals([source.signal, source.signal]);
+    linked.signal.addEventListener('abort', () => heard.push(number));
+    return linked;
+  });
+  expect(getEventListeners(source.signal, 'abort')).toHaveLength(1);
+  links[1]?.unlink();
+  source.abort(new Error('stop'));
+  expect(heard).toEqual([1, 3]);
+  expect(links.map(({ signal }) => signal.aborted)).toEqual([true, false, true]);
+  expect(getEventListeners(source.signal, 'abort')).toHaveLength(0);
+  const again = new AbortController();
+  linkSignals([again.signal]).unlink();
+  expect(getEventListeners(again.signal, 'abort')).toHaveLength(0);
 });
