@@ -11,28 +11,37 @@ const IGNORED = new Set([0x20, 0x09, 0x0a, 0x0d, 0xef, 0xbb, 0xbf]);
 /**
  * What a response holds, by its first character: servers answer `stream: true` with JSON and
  * `stream: false` with a stream, and call the one by the media type of the other.
+ * `bytesOf` reads its body.
  * @throws CutStream for JSON that is not whole.
  */
-export async function answerOf(response: Response): Promise<Answer> {
-  if (!response.body || /event-stream/i.test(response.headers.get('content-type') ?? '')) return { events: response };
-  const reader: Reader = response.body.getReader();
+export async function answerOf(
+  response: Response,
+  bytesOf: (body: ReadableStream<Uint8Array>) => Bytes,
+): Promise<Answer> {
+  if (!response.body) return { events: response };
+  const bytes = bytesOf(response.body);
+  if (/event-stream/i.test(response.headers.get('content-type') ?? '')) return { events: withBody(response, bytes) };
   const parts: Uint8Array[] = [];
   for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return { events: rejoined(response, parts, reader) };
+    const { done, value } = await bytes.next();
+    if (done) return { events: withBody(response, rejoined(parts, bytes)) };
     parts.push(value);
     const first = value.find((byte) => !IGNORED.has(byte));
     if (first === undefined) continue;
     return first === OPEN_BRACE
-      ? { whole: await wholeOf(parts, reader) }
-      : { events: rejoined(response, parts, reader) };
+      ? { whole: await wholeOf(parts, bytes) }
+      : { events: withBody(response, rejoined(parts, bytes)) };
   }
 }
 
-type Reader = ReadableStreamDefaultReader<Uint8Array>;
+type Bytes = AsyncIterableIterator<Uint8Array>;
 
-async function wholeOf(parts: Uint8Array[], reader: Reader): Promise<Record<string, unknown>> {
-  for (let next = await reader.read(); !next.done; next = await reader.read()) parts.push(next.value);
+/** Body and headers are all that the decoders of the SDKs look at, and what they want of a body is its bytes. */
+const withBody = ({ headers }: Response, body: AsyncIterable<Uint8Array>): Response =>
+  ({ headers, body }) as unknown as Response;
+
+async function wholeOf(parts: Uint8Array[], bytes: Bytes): Promise<Record<string, unknown>> {
+  for (let next = await bytes.next(); !next.done; next = await bytes.next()) parts.push(next.value);
   try {
     return JSON.parse(new TextDecoder().decode(Buffer.concat(parts))) as Record<string, unknown>;
   } catch {
@@ -40,19 +49,10 @@ async function wholeOf(parts: Uint8Array[], reader: Reader): Promise<Record<stri
   }
 }
 
-/** The response as it was before its first bytes were read. */
-function rejoined(response: Response, parts: Uint8Array[], reader: Reader): Response {
-  const body = new ReadableStream<Uint8Array>({
-    pull: async (controller) => {
-      const part = parts.shift();
-      if (part) return controller.enqueue(part);
-      const { done, value } = await reader.read();
-      if (done) controller.close();
-      else controller.enqueue(value);
-    },
-    cancel: (reason) => reader.cancel(reason),
-  });
-  return new Response(body, { headers: response.headers });
+/** A body as it was before its first bytes were read. */
+async function* rejoined(parts: readonly Uint8Array[], rest: Bytes): AsyncGenerator<Uint8Array> {
+  yield* parts;
+  yield* rest;
 }
 
 /** What went wrong by the word of an answer that came with status 200, in the shape of the SDKs' errors. */

@@ -44,7 +44,7 @@ export async function attempt<Piece>(
     for (const delta of deltas) onDelta?.(delta);
   };
   const read = async (response: Response, decode: Decoder<Piece>): Promise<void> => {
-    const answer = await answerOf(response);
+    const answer = await answerOf(response, (body) => watch.bytesOf(body));
     if ('whole' in answer) {
       const error = errorIn(answer.whole);
       if (error) throw error;

@@ -100,24 +100,42 @@ export class Watch {
     return { [WATCH]: this } as { keepalive?: boolean };
   }
 
+  /** The response, watched where the SDK reads it itself: that of an error. Any other goes through `bytesOf`. */
   watched(response: Response): Response {
     // The head of a whole answer may come long before the answer does.
     if (!this.isPatient) this.touch();
-    if (!response.body) return response;
+    if (!response.body || response.ok) return response;
     const { status, statusText, headers } = response;
     return new Response(this.#watched(response.body), { status, statusText, headers });
   }
 
-  #watched(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+  /** The bytes of a body as they arrive. A stream around the stream would cost more than taking it apart. */
+  bytesOf(body: ReadableStream<Uint8Array>): AsyncIterableIterator<Uint8Array> {
     const reader = body.getReader();
-    return new ReadableStream<Uint8Array>({
-      pull: async (controller) => {
+    const bytes: AsyncIterableIterator<Uint8Array> = {
+      next: async () => {
         const { done, value } = await reader.read();
         this.touch();
+        return done ? { done, value: undefined } : { done, value };
+      },
+      return: async () => {
+        await reader.cancel();
+        return { done: true, value: undefined };
+      },
+      [Symbol.asyncIterator]: () => bytes,
+    };
+    return bytes;
+  }
+
+  #watched(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+    const bytes = this.bytesOf(body);
+    return new ReadableStream<Uint8Array>({
+      pull: async (controller) => {
+        const { done, value } = await bytes.next();
         if (done) controller.close();
         else controller.enqueue(value);
       },
-      cancel: (reason) => reader.cancel(reason),
+      cancel: async () => void (await bytes.return?.()),
     });
   }
 
