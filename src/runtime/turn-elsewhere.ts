@@ -18,6 +18,9 @@ const INTERVAL = 200;
 /** Milliseconds until a request to cancel is sent again: an engine may have forgotten the one before. */
 const CANCEL_AGAIN = 1_000;
 
+/** Milliseconds that an engine has to take a request to cancel. */
+const UNHEARD = 2_000;
+
 /** Milliseconds behind the limit of its time that a turn is left to workers. */
 const TIME_GRACE = 3_000;
 
@@ -41,9 +44,9 @@ export interface ElsewhereOptions {
 /**
  * Has others run the turn that `input` begins, or the one that is open, and watches the logs until it has
  * ended. Aborting the signal cancels it wherever it runs, and the end is still waited for; what nobody runs
- * is ended here.
+ * is ended here, and what runs while the engine does not answer is left.
  * @throws ReasonixError `session_busy` when somebody else is about to begin a turn, `usage` without anything to run,
- * `session_not_found` when the session is removed meanwhile.
+ * `session_not_found` when the session is removed meanwhile, `cancelled` when the engine does not answer.
  */
 export async function runElsewhere(
   session: Session,
@@ -78,6 +81,8 @@ class Watch {
   readonly #unattended: Unattended;
   readonly #cancelled: CancelInLogs;
   #cancelledAt: number | undefined;
+  #cancelledFirst: number | undefined;
+  #isHeard = false;
   #timeLookedAt = Number.NEGATIVE_INFINITY;
   #fault: unknown;
 
@@ -104,7 +109,10 @@ class Watch {
     try {
       this.#tellEngine(engine.start(handed(thread)));
       while (thread.turn) {
-        if (signal.aborted) await this.#cancel();
+        if (signal.aborted) {
+          await this.#cancel();
+          await this.#assertHeard();
+        }
         await this.#look();
         await this.#unattended.look();
         if (this.#fault && thread.turn) throw this.#fault;
@@ -205,11 +213,28 @@ class Watch {
     return { which: 'time', limit, setBy: turn.terms?.setBy?.time ?? 'default' };
   }
 
+  /** @throws ReasonixError `cancelled` when the engine is away, so that nobody who runs the turn can be told. */
+  async #assertHeard(): Promise<void> {
+    const { thread } = this.#session;
+    const since = this.#cancelledFirst;
+    if (!thread.turn || this.#isHeard || since === undefined || performance.now() - since < UNHEARD) return;
+    const { root } = this.#session.info;
+    const open = await listAll(this.#options.store, { root, open: true });
+    const isRun = open.some(({ session, holder }) => holder && (session === thread.session || this.#isBelow(session)));
+    const left = `the engine does not answer, so the turn of ${thread.session} was left`;
+    throw isRun
+      ? new ReasonixError('cancelled', `${left}: the worker that runs it has not been told`, {
+          hint: `when the engine is back: reasonix run --resume ${thread.session}, then Ctrl-C`,
+        })
+      : new ReasonixError('cancelled', `${left}: its log says that it is to end, which any worker does`);
+  }
+
   /** Everything that is open is told at once, so that nothing goes on until its caller has told it. */
   async #cancel(): Promise<void> {
     const now = performance.now();
     if (this.#cancelledAt !== undefined && now - this.#cancelledAt < CANCEL_AGAIN) return;
     const isFirst = this.#cancelledAt === undefined;
+    this.#cancelledFirst ??= now;
     this.#cancelledAt = now;
     const { engine, signal } = this.#options;
     const { thread } = this.#session;
@@ -223,7 +248,12 @@ class Watch {
     // Whoever is woken finds it in the log. The other way round it would be busy.
     await Promise.race([this.#cancelled.request(reason, below), delay(LOG_FIRST)]);
     const { root, tag } = handed(thread);
-    this.#tellEngine(engine.cancel(handed(thread), { reason, upTo: thread.turn?.seq ?? 0 }));
+    const request = engine.cancel(handed(thread), { reason, upTo: thread.turn?.seq ?? 0 });
+    const heard = () => {
+      this.#isHeard = true;
+    };
+    request.then(heard, heard);
+    this.#tellEngine(request);
     for (const { session, lastSeq } of below) {
       this.#tellEngine(engine.cancel({ session, root, tag }, { reason, upTo: lastSeq }));
     }

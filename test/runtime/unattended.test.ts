@@ -64,6 +64,24 @@ it('is cancelled soon when nobody runs it, whether or not the engine answers, an
   }
 }, 30_000);
 
+it('leaves a turn that somebody runs and cannot be told to end, and says so', async () => {
+  const silent = new Promise<never>(() => {});
+  const engine = Object.assign(inProcessEngine(), { start: () => silent, cancel: () => silent });
+  const parts = await submitter({ engine });
+  const session = await parts.runtime.session();
+  const stop = new AbortController();
+  const run = session.send('go', { signal: stop.signal });
+  run.result.catch(() => {});
+  while ((await parts.store.list({ open: true })).sessions.length === 0) await delay(10);
+  await parts.store.claim(session.id, 'a worker', 60_000);
+  stop.abort();
+  await expect(run.result).rejects.toMatchObject({
+    code: 'cancelled',
+    message: expect.stringContaining('the worker that runs it has not been told'),
+    hint: expect.stringContaining(`reasonix run --resume ${session.id}`),
+  });
+}, 30_000);
+
 it('ends by itself when its time is up and no worker runs it, and nobody takes it up later', async () => {
   const parts = await submitter();
   const session = await parts.runtime.session();
