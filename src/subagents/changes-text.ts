@@ -7,11 +7,13 @@ const LONGEST_DIFF = 8_000;
 
 /** What a parent is told of the changes of a child with a worktree. `hasTool`: it can take them over itself. */
 export function changesText(changes: Changes, hasTool: boolean): string {
-  const { reference, files, stat, diff, bytes, problem } = changes;
+  const { reference, files, stat, diff, bytes, problem, inner = [] } = changes;
   if (problem !== undefined) return prompt('worktree-unknown', { why: problem });
-  if (files === 0) return prompt('worktree-unchanged');
+  const kept = inner.length > 0 ? prompt('worktree-inner', { names: inner.join(', ') }) : '';
+  if (files === 0) return kept || prompt('worktree-unchanged');
   const how = hasTool ? prompt('worktree-how', { reference }) : prompt('worktree-how-person', { reference });
-  return prompt('worktree-changes', { stat, how, diff: clippedDiff(diff, bytes, reference) });
+  const text = prompt('worktree-changes', { stat, how, diff: clippedDiff(diff, bytes, reference) });
+  return kept ? `${kept}\n\n${text}` : text;
 }
 
 /** Cut at the end of a line. */

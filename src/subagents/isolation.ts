@@ -12,6 +12,7 @@ import type { SessionStore } from '../store/contract.ts';
 import { diffFile, newWorktree, worktreeFolder, worktreesFolder } from './own-folders.ts';
 import { diffOf } from './worktree/diff.ts';
 import { isIntact, makeWorktree, removeOthers, removeWorktree, removeWorktrees } from './worktree/folder.ts';
+import { innerRepositories } from './worktree/inner.ts';
 import { mergeInto, treeWith } from './worktree/merge.ts';
 import { problem } from './worktree/problem.ts';
 import { findRepository } from './worktree/repository.ts';
@@ -35,6 +36,8 @@ export interface Changes {
   /** As `git apply` takes it; bytes that are no UTF-8 are replaced. */
   diff: string;
   bytes: number;
+  /** Repositories in the worktree whose contents are in no diff; as long as there are any, the worktree stays. */
+  inner?: readonly string[] | undefined;
   /** Why the changes could not be looked at; the worktree stays as it is. */
   problem?: string | undefined;
 }
@@ -141,11 +144,12 @@ export class Isolation {
       return await this.#holding(reference, async (append, events) => {
         const state = worktreeState(events);
         if (!state) return undefined;
-        if (!state.isSettled) await this.#record(reference, state, append);
-        if (!state.diff || state.closed) return none;
+        const found = state.isSettled ? undefined : await this.#record(reference, state, append);
+        const inner = found?.inner;
+        if (!state.diff || state.closed) return { ...none, inner };
         const bytes = await keptDiff(state.diff, this.#diffFile(reference));
         const { files, stat } = state.diff;
-        return { reference, files, stat, diff: bytes.toString('utf8'), bytes: bytes.length };
+        return { reference, files, stat, diff: bytes.toString('utf8'), bytes: bytes.length, inner };
       });
     } catch (error) {
       // Somebody else has gone on with the child: its changes are told with that turn.
@@ -173,6 +177,9 @@ export class Isolation {
       if (!options.discard) {
         const found = await this.#record(reference, state, append);
         if (state.closed) return { ...summary(), how: 'unchanged', isNew: true };
+        if (found.inner.length > 0) {
+          throw problem('worktree-inner', { names: found.inner.join(', '), folder: state.started.folder });
+        }
         const { top, common } = await findRepository(folder);
         if (common !== state.started.common) {
           throw problem('worktree-other-repository', { reference, folder, repository: state.started.repository });
@@ -229,15 +236,17 @@ export class Isolation {
   /** Compares, and appends the diff when it is another one than the log has; without changes the worktree is closed. */
   async #record(reference: string, state: WorktreeState, append: Append): Promise<Found> {
     const { folder, base } = state.started;
-    if (!(await isIntact(folder, base))) return { bytes: await this.#bytesOf(reference, state), tree: undefined };
+    if (!(await isIntact(folder, base)))
+      return { bytes: await this.#bytesOf(reference, state), tree: undefined, inner: [] };
     const diff = await diffOf(folder, base);
-    if (diff.files === 0) await this.#close(reference, state, 'unchanged', append);
-    else {
+    const inner = await innerRepositories(folder);
+    if (diff.files === 0 && inner.length === 0) await this.#close(reference, state, 'unchanged', append);
+    else if (diff.files > 0) {
       const isKnown = state.isSettled && state.diff?.hash === diff.hash;
       state.diff = isKnown ? state.diff : await keepDiff(diff, this.#diffFile(reference));
       if (!isKnown && state.diff) await append([state.diff]);
-    }
-    return diff;
+    } else state.diff = undefined;
+    return { ...diff, inner };
   }
 
   async #close(reference: string, state: WorktreeState, how: Applied['how'], append: Append): Promise<void> {
@@ -289,6 +298,7 @@ export class Isolation {
 interface Found {
   bytes: Buffer;
   tree: string | undefined;
+  inner: readonly string[];
 }
 
 type Append = (events: SessionEvent[]) => Promise<StoredEvent[]>;

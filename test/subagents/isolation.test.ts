@@ -1,4 +1,13 @@
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ModelRequest } from '../../src/models/contract.ts';
@@ -264,6 +273,43 @@ describe('isolation: worktree', { timeout: 120_000 }, () => {
     expect(shop.text('a.txt')).toBe('mine\n');
     // What conflicts is kept: the child can go on with it.
     expect(readdirSync(shop.worktrees)).toHaveLength(1);
+  });
+
+  it('keeps a worktree with repositories inside, which no diff has, until they are gone or dropped', async () => {
+    const shop = isolated();
+    shop.repo.write('.gitmodules', '[submodule "sm"]\n\tpath = sm\n\turl = ./sm\n');
+    mkdirSync(join(shop.repo.top, 'sm'));
+    const inner = repository({ s: 's\n' }, join(shop.repo.top, 'sm'));
+    shop.repo.git('-c', 'advice.addEmbeddedRepo=false', 'add', '-A');
+    shop.repo.git('commit', '-qm', 'with a submodule');
+    const { runtime } = await shop.open((request) => {
+      const seen = results(request);
+      if (request.skill === 'fix') {
+        const command = task(request) ?? '';
+        return request.messages.at(-1)?.role === 'tool' ? 'done' : { calls: [call('shell', { command })] };
+      }
+      return seen.length === 0
+        ? spawn(
+            'fix',
+            'git init -q made && echo x > made/x',
+            `git clone -q '${inner.top}' sm && echo s >> sm/s`,
+            `git clone -q '${inner.top}' sm`,
+          )
+        : seen.map(({ content }) => content).join('\n===\n');
+    }, open);
+    const { answer, subagents } = await (await runtime.session()).send('go').result;
+    const [made, changed, unchanged] = answer.split('\n===\n');
+    expect(made).toMatch(/These repositories in its worktree are in no diff, and stay there: made\./);
+    expect(changed).toMatch(/are in no diff, and stay there: sm\./);
+    expect(unchanged).toMatch(/It changed no files in its worktree\.$/);
+    expect(readdirSync(shop.worktrees)).toHaveLength(2);
+    const ref = /sa_\w+/.exec(made ?? '')?.[0] ?? '';
+    expect(subagents.map((child) => child.ref)).toContain(ref);
+    await expect(runtime.applyChanges(ref)).rejects.toThrow(/would be lost: made/);
+    const moved = await (await runtime.session({ resume: ref })).send('mv made/x x && rm -rf made').result;
+    expect(moved.status).toBe('completed');
+    expect(await runtime.applyChanges(ref)).toMatchObject({ how: 'applied' });
+    expect(shop.text('x')).toBe('x\n');
   });
 
   it('goes on where it was: in its worktree, in one made again, or in a new one after it was applied', async () => {

@@ -226,6 +226,20 @@ describe('a worktree', { timeout: 120_000 }, () => {
     expect(read((await worktree(repo)).folder, 'a.txt')).toBe('solved\n');
   });
 
+  it('has the commits of submodules as its caller has them, and no change where nobody made one', async () => {
+    const repo = repository();
+    mkdirSync(join(repo.top, 'sm'));
+    const inner = repository({ s: 's\n' }, join(repo.top, 'sm'));
+    repo.write('.gitmodules', '[submodule "sm"]\n\tpath = sm\n\turl = ./sm\n');
+    repo.git('-c', 'advice.addEmbeddedRepo=false', 'add', '-A');
+    repo.git('commit', '-qm', 'with a submodule');
+    inner.write('s', 'more\n');
+    inner.git('commit', '-qam', 'more');
+    const { folder, base } = await worktree(repo);
+    expect((await diffOf(folder, base)).files).toBe(0);
+    expect(gitIn(folder, 'ls-files', '-s', 'sm')).toContain(inner.git('rev-parse', 'HEAD'));
+  });
+
   it('is made side by side with others of the same repository', async () => {
     const repo = repository();
     const made = await Promise.all(Array.from({ length: 4 }, (_, index) => worktree(repo, `sa_${index}`)));

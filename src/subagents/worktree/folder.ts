@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { makePrivate } from '../own-folders.ts';
-import { git } from './git.ts';
+import { git, gitPaths } from './git.ts';
 import { commonFolder, gitFolder } from './git-folder.ts';
 import { problem } from './problem.ts';
 
@@ -59,9 +59,25 @@ export async function makeWorktree({ folder, repository, head, base, patch }: Wo
   );
   const files = await git(folder, ['read-tree', '--reset', '-u', base], { codes: [0, 128] });
   if (files.code !== 0) throw await whyNot(repository, base, files.errors);
-  if (base !== head) await git(folder, ['read-tree', '-m', head]);
+  if (base !== head) {
+    await git(folder, ['read-tree', '-m', head]);
+    await keepSubmodules(folder, head, base);
+  }
   if (patch && patch.length > 0) await git(folder, ['apply', '--binary', '-'], { input: patch });
   await git(folder, ['update-ref', MARK, base]);
+}
+
+/** Commits of submodules as `base` has them: their folders are empty, so the index alone says which. */
+async function keepSubmodules(folder: string, head: string, base: string): Promise<void> {
+  const entries = await gitPaths(folder, ['diff-tree', '-r', '-z', '--no-renames', head, base]);
+  const lines: string[] = [];
+  for (let at = 0; at < entries.length; at += 2) {
+    const [, mode = '', , object = ''] = entries[at]?.split(' ') ?? [];
+    if (mode === '160000') lines.push(`${mode} ${object} 0\t${entries[at + 1] ?? ''}\0`);
+  }
+  if (lines.length === 0) return;
+  const input = Buffer.from(lines.join(''), 'latin1');
+  await git(folder, ['update-index', '-z', '--index-info'], { input });
 }
 
 /** Removes a worktree and what its repository keeps of it; one that is not there is no error. */
