@@ -14,13 +14,13 @@ import { call, workshop } from '../runtime/workshop.ts';
 const MOST = 1_000;
 
 /** Runs of the real program that are cancelled; each takes a second of CPU to begin. `npm run faults` does 100. */
-const CANCELS = Number(process.env.FAULTS_CANCELS ?? 20);
+const CANCELS = Number(process.env.FAULTS_CANCELS ?? 12);
 
 /** For the real program; beside other test files, whose processes are many, it may have to wait for a core. */
 const MOST_OF_PROGRAM = process.env.FAULTS_CANCELS === undefined ? 3 * MOST : MOST;
 
 /** Runs that begin side by side, which is what takes time; they are cancelled one after the other. */
-const AT_ONCE = 10;
+const AT_ONCE = 6;
 
 /** The time from an abort to the end of the turn, with children three deep that wait for a model and a tool. */
 async function cancelOnce(open: Awaited<ReturnType<typeof opened>>): Promise<number> {

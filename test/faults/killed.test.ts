@@ -6,8 +6,8 @@ import type { Accounts } from './check.ts';
 import { pick, randomOf } from './random.ts';
 import { Trial } from './trial.ts';
 
-/** Runs with real kills. */
-const KILLS = Number(process.env.FAULTS_KILLS ?? 16);
+/** Runs with real kills; `npm run faults` does one for every 20 of its runs. */
+const KILLS = Number(process.env.FAULTS_KILLS ?? 10);
 const SEED = Number(process.env.FAULTS_SEED ?? Date.now() % 1_000_000);
 
 /** Runs at a time: more would only wait for each other. */

@@ -53,7 +53,13 @@ export async function startPostgres(): Promise<PostgresServer> {
   const port = await freePort();
   let server: ChildProcess | undefined;
   const start = async () => {
-    const settings = ['listen_addresses=127.0.0.1', `unix_socket_directories=${folder}`, 'max_connections=200'];
+    // Its processes may be killed, but not the machine: what it has written is there without waiting for the disk.
+    const settings = [
+      'listen_addresses=127.0.0.1',
+      `unix_socket_directories=${folder}`,
+      'max_connections=200',
+      'fsync=off',
+    ];
     const flags = settings.flatMap((setting) => ['-c', setting]);
     const started = spawn(join(programs, 'postgres'), ['-D', data, '-p', String(port), ...flags], {
       ...user,
