@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf, ReasonixError } from '../core/errors.ts';
@@ -9,6 +8,7 @@ import { keepHeader, toSkill } from './kept-header.ts';
 import { Lookup } from './lookup.ts';
 import { compareCodePoints } from './names.ts';
 import { Patience } from './patience.ts';
+import { readSource } from './read-source.ts';
 import { type CollapsedFile, resolveNames, SameFiles } from './resolve.ts';
 import { type ResolvedRoots, type Root, resolveRoots } from './roots.ts';
 import { type FoundFile, scanRoot } from './scan.ts';
@@ -214,26 +214,17 @@ async function readInto(cache: HeaderCache, found: FoundFile, root: Root): Promi
   if (size > LARGEST_FILE) return problem('too-large', `skipped: ${size} bytes are more than ${LARGEST_FILE}`);
   // taken before the file is read: a change from now on must be noticed
   const readAt = Date.now();
-  let content: Uint8Array | string;
+  let source: Uint8Array | string;
   try {
-    content = readContent(file);
+    source = readSource(file);
   } catch (error) {
     return problem('unreadable', `skipped: the file cannot be read (${messageOf(error)})`);
   }
   const old = cache.getOld(found);
-  const isTheSame = old !== undefined && old.contentHash === (await contentHashOf(content));
-  const known: Parsed = isTheSame ? old : await parse(content, found, root);
+  const isTheSame = old !== undefined && old.contentHash === (await contentHashOf(source));
+  const known: Parsed = isTheSame ? old : await parse(source, found, root);
   cache.set(found, known, readAt);
   return known;
-}
-
-/**
- * The text of a file that is plainly UTF-8, and else its bytes, for the parser to find out. Reading
- * text is what Node does fastest.
- */
-function readContent(file: string): Uint8Array | string {
-  const text = readFileSync(file, 'utf8');
-  return /[\0\uFFFD]/.test(text) ? readFileSync(file) : text;
 }
 
 let parser: typeof import('./parse.ts') | undefined;
@@ -244,10 +235,10 @@ async function loadParser(): Promise<typeof import('./parse.ts')> {
   return parser;
 }
 
-async function parse(content: Uint8Array | string, found: FoundFile, root: Root): Promise<Parsed> {
+async function parse(source: Uint8Array | string, found: FoundFile, root: Root): Promise<Parsed> {
   const { parseSkill } = parser ?? (await loadParser());
   const place = { ...found, scope: root.scope, root: root.path };
-  const { contentHash, hasKnownKey, skill, diagnostics } = await parseSkill(content, place);
+  const { contentHash, hasKnownKey, skill, diagnostics } = await parseSkill(source, place);
   return {
     contentHash,
     hasKnownKey,

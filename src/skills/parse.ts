@@ -1,5 +1,5 @@
 import { basename, dirname } from 'node:path';
-import { decode } from './decode.ts';
+import { decode, withoutMark } from './decode.ts';
 import { findFrontMatter } from './fence.ts';
 import { type Field, readFrontMatter } from './front-matter.ts';
 import { contentHashOf } from './hash.ts';
@@ -67,7 +67,7 @@ export async function parseSkill(input: Uint8Array | string, place: SkillPlace):
 type Report = (code: string, line: number | undefined, message: string, severity?: Diagnostic['severity']) => void;
 
 function textOf(input: Uint8Array | string, report: Report): string {
-  if (typeof input === 'string') return input.charCodeAt(0) === 0xfeff ? input.slice(1) : input;
+  if (typeof input === 'string') return withoutMark(input);
   const { text, encoding, lossy } = decode(input);
   if (lossy)
     report('encoding-broken', undefined, `some bytes are no ${encoding.toUpperCase()}; "\uFFFD" stands for each`);

@@ -127,7 +127,7 @@ function allowedTools(keys: Occurrences, report: Report): { allowed?: ToolRule[]
   const disallowed: ToolRule[] = [];
   for (const id of ['allowed-tools', 'disallowed-tools'] as const) {
     for (const field of keys.of(id)) {
-      const list = readTools(field);
+      const list = readTools(field, id === 'allowed-tools' ? 'allowed' : 'disallowed');
       for (const tool of list.unknown)
         report('unknown-tool', field, `${field.key} names a tool that is not known: ${tool}`);
       if (field.repaired && !list.unreadable)

@@ -32,12 +32,20 @@ export interface RankOptions {
   /** The pattern, folded, to tell an exact name. */
   wanted: string;
   needsAll: boolean;
+  /** The counts that were made while the bodies were read are of this matcher's terms. */
+  bodiesAreCounted: boolean;
   clock: Clock;
 }
 
 /** The skills that match, best first: exact name, terms found, where they were found, hits, name. */
 export function rank(all: readonly SkillTexts[], matcher: Matcher, options: RankOptions): Ranked[] {
-  const ranked = all.flatMap((texts) => evaluate(texts, matcher, options) ?? []);
+  // `Release Notes` is `release-notes` to whoever looks for it.
+  const names = new Set([options.wanted, options.wanted.replace(/\s+/gu, '-')]);
+  const ranked: Ranked[] = [];
+  for (const texts of all) {
+    const each = evaluate(texts, matcher, options, names);
+    if (each !== undefined) ranked.push(each);
+  }
   return ranked.sort(
     (a, b) =>
       Number(b.isExact) - Number(a.isExact) ||
@@ -48,7 +56,18 @@ export function rank(all: readonly SkillTexts[], matcher: Matcher, options: Rank
   );
 }
 
-function evaluate(texts: SkillTexts, matcher: Matcher, { wanted, needsAll, clock }: RankOptions): Ranked | undefined {
+function evaluate(
+  texts: SkillTexts,
+  matcher: Matcher,
+  { needsAll, bodiesAreCounted, clock }: RankOptions,
+  names: ReadonlySet<string>,
+): Ranked | undefined {
+  const name = matcher.count(texts.name, clock);
+  const description = matcher.count(texts.description, clock);
+  const body = bodyCounts(texts, matcher, bodiesAreCounted, clock);
+  const isExact = names.has(texts.name.folded);
+  const isEmpty = name.length === 0 && description.length === 0 && body.length === 0;
+  if (isEmpty && !isExact && texts.references.length === 0) return undefined;
   const levels = new Array<number>(matcher.terms).fill(0);
   let hits = 0;
   const add = (counts: readonly number[], level: number): void => {
@@ -57,18 +76,23 @@ function evaluate(texts: SkillTexts, matcher: Matcher, { wanted, needsAll, clock
       if (count > 0 && level > levels[term]!) levels[term] = level;
     }
   };
-  add(matcher.count(texts.name, clock), LEVEL.name);
-  add(matcher.count(texts.description, clock), LEVEL.description);
-  // The counts made while reading are of the strict terms.
-  if (texts.body) add(needsAll ? (texts.bodyCounts ?? []) : matcher.count(texts.body, clock), LEVEL.body);
+  add(name, LEVEL.name);
+  add(description, LEVEL.description);
+  add(body, LEVEL.body);
   for (const { text } of texts.references) add(matcher.count(text, clock), LEVEL.reference);
   const terms = levels.filter((level) => level > 0).length;
-  const isExact = isNamed(texts.name.folded, wanted);
   if (!isExact && (terms === 0 || (needsAll && terms < matcher.terms))) return undefined;
   const weight = levels.reduce((sum, level) => sum + level, 0);
   const deepest = Math.min(...levels.filter((level) => level > 0), LEVEL.name);
   return { texts, isExact, terms, weight, hits, deepest };
 }
 
-/** `Release Notes` is `release-notes` to whoever looks for it. */
-const isNamed = (name: string, wanted: string): boolean => name === wanted || name === wanted.replace(/\s+/gu, '-');
+function bodyCounts(
+  { body, bodyCounts }: SkillTexts,
+  matcher: Matcher,
+  areCounted: boolean,
+  clock: Clock,
+): readonly number[] {
+  if (body === undefined) return [];
+  return areCounted ? (bodyCounts ?? []) : matcher.count(body, clock);
+}

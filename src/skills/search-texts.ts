@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { decode } from './decode.ts';
+import { decode, withoutMark } from './decode.ts';
 import { findFrontMatter } from './fence.ts';
+import { readSource } from './read-source.ts';
 import { skillFiles } from './resources.ts';
 import { type SearchText, searchText } from './search-matcher.ts';
 import type { Skill, SkillLibrary } from './types.ts';
@@ -65,7 +65,8 @@ export async function readBody(library: SkillLibrary, skill: Skill): Promise<Sea
 /** The fence alone: parsing the front matter of every skill again would cost more than the search. */
 function bodyFromFile(skill: Skill): string | undefined {
   try {
-    const { text } = decode(readFileSync(skill.file));
+    const source = readSource(skill.file);
+    const text = typeof source === 'string' ? withoutMark(source) : decode(source).text;
     const { header, bodyStart } = findFrontMatter(text);
     const isMapping = header === undefined || header.trim() === '' || /^["']?[\p{L}_][^\n]*:/mu.test(header);
     return isMapping ? text.slice(bodyStart) : text;

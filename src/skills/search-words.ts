@@ -61,26 +61,38 @@ function partsOf(word: string): string[] {
 
 /** Finds terms as parts of words, or as whole words only. */
 export function wordMatcher(terms: readonly string[], wholeWords: boolean): Matcher {
+  // A run of a script without blanks also counts as found where all of its pairs are.
+  const pairs = terms.map((term) => (!wholeWords && JOINED.test(term) ? partsOf(term) : []));
   return {
     terms: terms.length,
-    count(text) {
-      const counts = terms.map((term) => {
-        let count = 0;
-        for (const _ of positionsOf(text.folded, term, wholeWords)) if (++count === MOST_HITS) break;
-        return count > 0 ? count : allPairs(text.folded, term, wholeWords);
-      });
-      return counts.some((count) => count > 0) ? counts : [];
+    count({ folded }) {
+      let counts: number[] | undefined;
+      for (let index = 0; index < terms.length; index++) {
+        const count = occurrences(folded, terms[index]!, wholeWords) || hasAll(folded, pairs[index]!);
+        if (count > 0) {
+          counts ??= terms.map(() => 0);
+          counts[index] = count;
+        }
+      }
+      return counts ?? NONE;
     },
     bestLine: (text) => bestLine(text, terms, wholeWords),
   };
 }
 
-/** A run of a script without blanks also counts as found where all of its pairs are. */
-function allPairs(text: string, term: string, wholeWords: boolean): number {
-  if (wholeWords || !JOINED.test(term)) return 0;
-  const pairs = partsOf(term);
-  return pairs.length > 0 && pairs.every((pair) => text.includes(pair)) ? 1 : 0;
+const NONE: readonly number[] = [];
+
+/** Asked of every text of a library, most of which hold nothing: `positionsOf` makes an object for each. */
+function occurrences(text: string, term: string, wholeWords: boolean): number {
+  let count = 0;
+  for (let at = text.indexOf(term); at >= 0 && count < MOST_HITS; at = text.indexOf(term, at + term.length)) {
+    if (!wholeWords || standsAlone(text, at, term)) count++;
+  }
+  return count;
 }
+
+const hasAll = (text: string, pairs: readonly string[]): number =>
+  pairs.length > 0 && pairs.every((pair) => text.includes(pair)) ? 1 : 0;
 
 function* positionsOf(text: string, term: string, wholeWords: boolean): Generator<number> {
   for (let at = text.indexOf(term); at >= 0; at = text.indexOf(term, at + term.length)) {

@@ -132,7 +132,7 @@ async function search(
     const regex = await regexMatcher(pattern, flags.wholeWords);
     if (!('problem' in regex)) {
       const texts = await collectTexts(library, references, regex, clock, signal);
-      return { ranked: rank(texts, regex, { wanted, needsAll: true, clock }), matcher: regex };
+      return { ranked: rank(texts, regex, { wanted, needsAll: true, bodiesAreCounted: true, clock }), matcher: regex };
     }
     note = prompt('search-not-regex', { problem: neutralise(regex.problem) });
   }
@@ -140,10 +140,11 @@ async function search(
   const terms = flags.regex ? { all: [wanted], any: [wanted] } : termsOf(pattern);
   const strict = wordMatcher(terms.all, flags.wholeWords);
   const texts = await collectTexts(library, references, strict, clock, signal);
-  const ranked = rank(texts, strict, { wanted, needsAll: true, clock });
+  const ranked = rank(texts, strict, { wanted, needsAll: true, bodiesAreCounted: true, clock });
   if (ranked.length > 0 || terms.any.length < 2) return { ranked, matcher: strict, note };
   const loose = wordMatcher(terms.any, flags.wholeWords);
-  const some = rank(texts, loose, { wanted, needsAll: false, clock });
+  const bodiesAreCounted = terms.any.join(' ') === terms.all.join(' ');
+  const some = rank(texts, loose, { wanted, needsAll: false, bodiesAreCounted, clock });
   return { ranked: some, matcher: loose, note: some.length > 0 ? prompt('search-any-word') : note };
 }
 

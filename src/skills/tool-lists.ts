@@ -15,7 +15,7 @@ export interface ToolList {
  * Reads a list of tools in every spelling. One that is no list, or has items that are no names of
  * tools, is unreadable: the caller then grants nothing, or refuses everything.
  */
-export function readTools(field: Field): ToolList {
+export function readTools(field: Field, meaning: 'allowed' | 'disallowed'): ToolList {
   const nothing: ToolList = { refused: [], unknown: [], unreadable: false };
   const { value } = field;
   if (field.unreadable) return { ...nothing, unreadable: true };
@@ -28,7 +28,7 @@ export function readTools(field: Field): ToolList {
     const texts = value.map((item) => textOfItem(item));
     return texts.includes(undefined) ? { ...nothing, unreadable: true } : fromTexts(texts as string[]);
   }
-  return fromSwitches(value);
+  return fromSwitches(value, meaning === 'allowed' && /^tools$/i.test(field.key) ? 'switches' : meaning);
 }
 
 /** `- Bash: git *` is a mapping to YAML, and `- - read` a list; both say one thing only. */
@@ -44,15 +44,21 @@ function fromTexts(texts: string[]): ToolList {
   return { rules, refused: [], unknown, unreadable: wrote && rules.length === 0 };
 }
 
-function fromSwitches(switches: Record<string, Value>): ToolList {
-  const refused: string[] = [];
+/**
+ * `tools: {write: false}` switches tools off and leaves the others; under a name that says what it lists,
+ * those that are switched on are the list.
+ */
+function fromSwitches(switches: Record<string, Value>, meaning: 'allowed' | 'disallowed' | 'switches'): ToolList {
+  const on: string[] = [];
+  const off: string[] = [];
   for (const [tool, value] of Object.entries(switches)) {
     const text = typeof value === 'string' ? value.trim().toLowerCase() : '';
-    if (['true', 'yes', 'on', '1'].includes(text)) continue;
-    if (!['false', 'no', 'off', '0'].includes(text)) return { refused: [], unknown: [], unreadable: true };
-    refused.push(tool);
+    if (['true', 'yes', 'on', '1'].includes(text)) on.push(tool);
+    else if (['false', 'no', 'off', '0'].includes(text)) off.push(tool);
+    else return { refused: [], unknown: [], unreadable: true };
   }
-  const { rules, unknown } = parseToolRules(refused);
+  if (meaning === 'disallowed' || (meaning === 'allowed' && on.length > 0)) return fromTexts(on);
+  const { rules, unknown } = parseToolRules(off);
   return { refused: rules, unknown, unreadable: false };
 }
 
