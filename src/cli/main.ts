@@ -114,7 +114,10 @@ async function unknownCommand(group: string | undefined, word: string): Promise<
     'usage',
     `unknown ${isFlag ? 'flag' : 'command'} ${isFlag ? '' : prefix}${word}${suggestion}`,
     {
-      hint: `see: reasonix ${prefix}--help`,
+      hint:
+        isFlag && !near
+          ? `flags stand after a command; see: reasonix ${prefix}--help`
+          : `see: reasonix ${prefix}--help`,
     },
   );
 }

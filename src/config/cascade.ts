@@ -147,7 +147,10 @@ class FileReader {
   async explicit(path: string): Promise<{ tier: FileTier; scorpioxFolder: undefined }> {
     const tier: FileTier = { layers: [], profiles: [] };
     const found = await this.#toml(path, 'project', resolve(path, '..'), tier);
-    if (!found) throw configError([{ tier: 'flag', name: '--config', message: `there is no file ${path}` }]);
+    if (!found) {
+      const problem: Problem = { tier: 'flag', name: '--config', message: `there is no file ${path}` };
+      throw configError([problem], undefined, 'name a TOML file, or leave --config out to read those of the folder');
+    }
     return { tier, scorpioxFolder: undefined };
   }
 

@@ -41,12 +41,14 @@ export function describePlace(place: Place): string {
   return place.name === undefined ? TIER_LABEL[place.tier] : `${TIER_LABEL[place.tier]}, ${place.name}`;
 }
 
+const SEE_KEYS = 'see every key with `reasonix config list`, or in reasonix.example.toml';
+
 /** One error for all of `problems`, the first one first. */
-export function configError(problems: readonly Problem[], cause?: unknown): ReasonixError {
+export function configError(problems: readonly Problem[], cause?: unknown, hint = SEE_KEYS): ReasonixError {
   const lines = problems.map((problem) => `${describePlace(problem)}: ${problem.message}`);
   return new ReasonixError('config', lines.join('\n'), {
     cause,
-    hint: 'see every key with `reasonix config list`, or in reasonix.example.toml',
+    hint,
     details: { problems: problems.map(({ tier, path, line, name, message }) => ({ tier, path, line, name, message })) },
   });
 }

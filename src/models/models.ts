@@ -297,7 +297,7 @@ function notFound(name: string, providers: readonly ProviderSettings[]): Reasoni
   const near = nearest(name, [...new Set(names)]);
   const hint =
     near.length > 0
-      ? `did you mean ${near.join(', ')}? There are ${names.length} models in ${providers.length} providers`
+      ? `did you mean ${near.join(' or ')}?`
       : `the providers are ${providers.map((settings) => settings.name).join(', ')}; name a model as PROVIDER/MODEL`;
   return new ReasonixError('model_not_found', `no model ${JSON.stringify(name)} is configured`, {
     hint,

@@ -261,9 +261,11 @@ describe('the task', () => {
   test('a path at the start of a sentence is no skill, a lone unknown word is an error', async () => {
     const answered = ['/etc/hosts is a file', '/etc/hosts', '/tmp is full, why?', 'see /helper for help'];
     for (const text of answered) expect((await place.run(['run', text])).stdout).toBe(`answer to ${text} in turn 1\n`);
-    const { code, stderr } = await place.run(['run', '/helpr']);
-    expect(code).toBe(2);
-    expect(stderr).toContain('there is no skill "helpr"; nearest: helper');
+    for (const text of ['/helpr', '/helpr with arguments']) {
+      const { code, stderr } = await place.run(['run', text]);
+      expect(code).toBe(2);
+      expect(stderr).toContain('there is no skill "helpr"; nearest: helper');
+    }
   });
 
   test('a sub-agent without a task says that it needs one', async () => {

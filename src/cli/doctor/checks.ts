@@ -7,6 +7,7 @@ import { describePlace } from '../../config/problems.ts';
 import { messageOf, ReasonixError } from '../../core/errors.ts';
 import { libraryOptions } from '../../runtime/places.ts';
 import { openLibrary } from '../../skills/library.ts';
+import { plural } from '../format.ts';
 import { loadSettings, type SettingsFlags } from '../settings.ts';
 import { outsideChecks } from './outside-checks.ts';
 
@@ -136,7 +137,7 @@ async function skillsCheck({ config, folders }: LoadedConfig): Promise<Check> {
   const library = await openLibrary(libraryOptions(config, folders));
   const problems = library.diagnostics.filter(({ severity }) => severity !== 'info').length;
   const roots = library.roots.filter(({ status }) => status === 'ok').length;
-  const found = `${library.skills.length} skills in ${roots} folders${problems > 0 ? `, ${problems} problems` : ''}`;
+  const found = `${plural(library.skills.length, 'skill')} in ${plural(roots, 'folder')}${problems > 0 ? `, ${plural(problems, 'problem')}` : ''}`;
   return problems > 0
     ? { name: 'skills', state: 'note', found, hint: 'see: reasonix skill list --explain' }
     : { name: 'skills', state: 'ok', found };

@@ -1,3 +1,4 @@
+import { editDistance } from '../../core/edit-distance.ts';
 import { ReasonixError } from '../../core/errors.ts';
 import type { SkillLibrary } from '../../skills/types.ts';
 import { findSkill } from '../skills.ts';
@@ -39,8 +40,9 @@ async function readStdin(): Promise<string> {
 
 /**
  * What a text asks for: `/name arguments` runs the skill of that name. Any other text is a message, a
- * path at its start included; but one lone `/word` can only have been meant as a skill.
- * @throws ReasonixError `skill_not_found` for such a word, for a disabled skill and for an unknown `skill`.
+ * path at its start included; but one lone `/word`, and a slip in the name of a skill, can only have been
+ * meant as a skill.
+ * @throws ReasonixError `skill_not_found` for such words, for a disabled skill and for an unknown `skill`.
  */
 export function taskOf(text: string, skill: string | undefined, library: SkillLibrary): Task {
   if (skill !== undefined) return { kind: 'skill', name: findSkill(library, skill).name, arguments: text.trim() };
@@ -48,8 +50,16 @@ export function taskOf(text: string, skill: string | undefined, library: SkillLi
   const [, name, rest] = /^\s*\/([^\s/]\S*)(?:\s+([\s\S]*))?$/.exec(text) ?? [];
   if (name === undefined) return { kind: 'message', text };
   const args = (rest ?? '').trim();
-  const isLone = args === '' && !name.includes('/');
-  const { status } = library.find(name);
-  if (status === 'unknown' && !isLone) return { kind: 'message', text };
+  const isWord = !name.includes('/');
+  const lookup = library.find(name);
+  if (lookup.status === 'unknown' && !(isWord && (args === '' || isSlip(name, lookup.nearest)))) {
+    return { kind: 'message', text };
+  }
   return { kind: 'skill', name: findSkill(library, name).name, arguments: args };
+}
+
+/** Short words are too much like each other: `/tmp` is none. */
+function isSlip(word: string, names: readonly string[]): boolean {
+  const most = word.length < 4 ? 0 : word.length < 7 ? 1 : 2;
+  return names.some((name) => editDistance(word.toLowerCase(), name.toLowerCase()) <= most);
 }
