@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -96,6 +97,36 @@ describe('the check of events', () => {
         expect(isEvent(any)).toBe(accordingToZod(any));
       }),
     );
+  });
+
+  test('the exact one accepts only what zod leaves as it is', () => {
+    const isExact = compileCheck(eventSchema, true);
+    for (const event of EVENTS) expect([event, isExact(event)]).toEqual([event, true]);
+    const put = fc.oneof(fc.jsonValue(), fc.constant(undefined), fc.constantFrom({}, [], 'a', { a: { b: 1 } }));
+    fc.assert(
+      fc.property(fc.constantFrom(...EVENTS), fc.array(fc.nat(12), { maxLength: 4 }), put, (event, path, value) => {
+        const mutated = mutate(event, path, value);
+        const parsed = eventSchema.safeParse(mutated);
+        expect(isExact(mutated)).toBe(parsed.success && isDeepStrictEqual(parsed.data, mutated));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test('the exact one refuses keys that are unknown, at any depth, holes and objects of a class', () => {
+    const isExact = compileCheck(eventSchema, true);
+    const nudged = { type: 'required.nudged', names: ['a'], count: 1 };
+    const { first } = newLog();
+    const withParameters = (parameters: unknown) => ({ ...first, tools: [{ name: 'a', description: '', parameters }] });
+    expect(isExact(nudged)).toBe(true);
+    expect(isExact(withParameters({ a: 1 }))).toBe(true);
+    expect(isExact(withParameters(new Map()))).toBe(false);
+    expect(isExact(withParameters(new Date()))).toBe(false);
+    expect(isExact({ ...nudged, extra: 1 })).toBe(false);
+    expect(isExact({ ...said('x'), usage: { ...usage, extra: 1 } })).toBe(false);
+    // biome-ignore lint/suspicious/noSparseArray: it is what must not be taken
+    expect(isExact({ ...nudged, names: ['a', , 'b'] })).toBe(false);
+    expect(isExact(Object.assign(Object.create({ inherited: 1 }), nudged))).toBe(false);
   });
 
   test('a number too large for JSON is none', () => {
