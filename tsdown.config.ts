@@ -10,7 +10,13 @@ const skills = new Set(
   ['library', 'parse', 'render', 'search'].flatMap((name) => [...staticImports(`src/skills/${name}.ts`)]),
 );
 
-const common = { format: 'esm', platform: 'node', target: 'node20', fixedExtension: false } as const;
+const common = {
+  format: 'esm',
+  platform: 'node',
+  target: 'node20',
+  fixedExtension: false,
+  checks: { pluginTimings: false },
+} as const;
 
 /** One bundle with shared chunks: the library and the command line. Then the types, where those of zod stay zod's. */
 export default defineConfig([
