@@ -1,6 +1,5 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { toAnthropicBody } from '../../src/models/anthropic-body.ts';
 import type { ModelRequest } from '../../src/models/contract.ts';
@@ -11,11 +10,12 @@ import { toResponsesBody } from '../../src/models/responses-body.ts';
 import { type ScriptedFunction, scriptedModel } from '../../src/models/scripted.ts';
 import { expectStablePrefix, prefixBreaks } from '../../src/models/stable-prefix.ts';
 import { openRuntime } from '../../src/runtime/open-runtime.ts';
+import { bundleTs } from '../helpers/bundle-ts.ts';
 import { bulky, compactionsIn, isSummary } from '../middleware/compaction-bench.ts';
 import { call, type Workshop, workshop } from '../runtime/workshop.ts';
 import { arrivedIn, beside, noticesIn, resultsIn } from '../subagents/background-bench.ts';
 
-const SERVER = fileURLToPath(new URL('../helpers/mcp-server.js', import.meta.url));
+const SERVER = await bundleTs(new URL('../helpers/mcp-server.js', import.meta.url));
 type Reply = Awaited<ReturnType<ScriptedFunction>>;
 
 const STEPS = 200;

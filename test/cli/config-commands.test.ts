@@ -1,6 +1,7 @@
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { bundleTs } from '../helpers/bundle-ts.ts';
 import { built, Workplace } from './workplace.ts';
 
 let place: Workplace;
@@ -110,8 +111,9 @@ describe('doctor and init', () => {
   });
 
   test('doctor starts the servers that may run, and names hooks and what waits to be allowed', async () => {
+    const program = await bundleTs(new URL('../helpers/mcp-server.js', import.meta.url));
     const server = (name: string, mode: string) =>
-      `[[mcp]]\nname = "${name}"\ncommand = ${JSON.stringify(process.execPath)}\nargs = ["${resolve('test/helpers/mcp-server.js')}", "${mode}"]\n`;
+      `[[mcp]]\nname = "${name}"\ncommand = ${JSON.stringify(process.execPath)}\nargs = ["${program}", "${mode}"]\n`;
     place.write('../home/.reasonix/config.toml', server('good', 'plain') + server('bad', 'broken'));
     place.write('reasonix.toml', `[[hooks]]\nname = "late"\non = ["turn_end"]\ncommand = "true"\n`);
     const env = { ANTHROPIC_API_KEY: 'x' };

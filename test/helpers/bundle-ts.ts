@@ -23,7 +23,7 @@ const bundles = new Map<string, Promise<string>>();
 let state: string | undefined;
 
 /**
- * Bundles the TypeScript file `entry` (a path or a `file:` URL), unless it was; returns the path of the `.mjs`.
+ * Bundles the TypeScript or JavaScript file `entry` (a path or a `file:` URL), unless it was; returns the path of the `.mjs`.
  * `alone` makes one file of it, and packages stay imports.
  */
 export function bundleTs(entry: string | URL, { alone = false } = {}): Promise<string> {
@@ -100,7 +100,7 @@ function stateOfSources(): string {
     .update(readFileSync(join(ROOT, 'package-lock.json')));
   const files = ['src', 'test', 'scripts'].flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile() && /\.(ts|json)$/.test(entry.name))
+      .filter((entry) => entry.isFile() && /\.(ts|js|json)$/.test(entry.name))
       .map((entry) => join(entry.parentPath, entry.name)),
   );
   for (const file of files.filter((path) => !path.endsWith('.test.ts')).sort()) {

@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { mcpToolName } from '../../src/tools/mcp/tools.ts';
+import { bundleTs } from '../helpers/bundle-ts.ts';
 import { freePort } from '../helpers/free-port.ts';
 import { call, workshop } from './workshop.ts';
 
-const SERVER = fileURLToPath(new URL('../helpers/mcp-server.js', import.meta.url));
+const SERVER = await bundleTs(new URL('../helpers/mcp-server.js', import.meta.url));
 
 /** An `[[mcp]]` entry that starts the test's server. */
 function entry(name: string, mode = 'plain', more = ''): string {
@@ -264,7 +264,7 @@ test('a long result is clipped, a picture comes as one', async () => {
 test('a server over streamable HTTP, with a header from the environment', async () => {
   const shop = workshop();
   const port = await freePort();
-  const script = fileURLToPath(new URL('../helpers/mcp-http-server.js', import.meta.url));
+  const script = await bundleTs(new URL('../helpers/mcp-http-server.js', import.meta.url));
   const server = spawn(process.execPath, [script, String(port)], { stdio: ['ignore', 'pipe', 'inherit'] });
   onTestFinished(() => void server.kill('SIGKILL'));
   await new Promise((resolve) => server.stdout.once('data', resolve));
