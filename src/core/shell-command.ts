@@ -73,35 +73,72 @@ function harmlessDollar(command: string, at: number, quote: string): boolean {
 
 /** Words after which, anywhere, another command may follow. */
 const WRAPPERS = new Set(
-  '! { if then else elif do while until time sudo doas env nohup nice ionice setsid stdbuf timeout exec command builtin xargs parallel find watch strace'.split(
+  '! { if then else elif do while until time sudo doas env nohup nice ionice setsid stdbuf timeout exec command builtin xargs parallel find watch strace coproc function busybox toybox chroot unshare nsenter taskset chrt setpriv runuser systemd-run flock entr'.split(
     ' ',
   ),
 );
-/** Commands that take a command as one word. */
-const INTERPRETERS = new Set('sh bash dash zsh ksh fish eval su ssh script'.split(' '));
+/** Commands that take a command as one word, or read commands. */
+const INTERPRETERS = new Set('sh bash dash zsh ksh fish eval su ssh script trap at batch source .'.split(' '));
 const MAX_NESTING = 4;
+/** Texts within texts that are looked into; a command that needs more is taken for one that may run anything. */
+const MAX_TEXTS = 400;
+const MAX_CHARACTERS = 1_000_000;
 
-/** Every command that `command` may run, as dequoted words joined by blanks: for deny rules. */
-export function possibleCommands(command: string, nesting = 0): string[] {
-  const found: string[] = [];
-  for (const words of looseCommands(command)) {
-    let start = 0;
-    while (/^\w+\+?=/.test(words[start] ?? '')) start++;
-    const head = baseName(words[start] ?? '');
-    if (head === '') continue;
-    const starts = WRAPPERS.has(head) ? words.keys() : [start];
-    for (const from of starts) {
-      const rest = words.slice(from);
-      found.push(rest.join(' '), [baseName(rest[0] ?? ''), ...rest.slice(1)].join(' '));
-      const nested = WRAPPERS.has(head) || INTERPRETERS.has(head);
-      if (nested && INTERPRETERS.has(baseName(rest[0] ?? '')) && nesting < MAX_NESTING) {
-        for (const word of rest.slice(1)) found.push(...possibleCommands(word, nesting + 1));
-        found.push(...possibleCommands(rest.slice(1).join(' '), nesting + 1));
+/**
+ * Every command that `command` may run, as dequoted words joined by blanks: for deny rules. `undefined` when
+ * there are too many to tell.
+ */
+export function possibleCommands(command: string): string[] | undefined {
+  const found = new Set<string>();
+  let characters = 0;
+  const seen = new Set<string>();
+  const texts: { text: string; nesting: number }[] = [{ text: command, nesting: 0 }];
+  for (let next = texts.pop(); next; next = texts.pop()) {
+    if (seen.has(next.text)) continue;
+    seen.add(next.text);
+    if (seen.size > MAX_TEXTS) return undefined;
+    const { nesting } = next;
+    const commands = looseCommands(next.text).map((words) => ({ words, rest: withoutAssignments(words) }));
+    for (const { rest } of commands) {
+      for (const each of readings(rest)) {
+        found.add(each);
+        characters += each.length;
+        if (characters > MAX_CHARACTERS) return undefined;
       }
     }
+    // An interpreter may be given its commands by whatever stands beside it, as in `echo … | sh`.
+    if (nesting >= MAX_NESTING || !commands.some(({ words }) => words.some(isInterpreter))) continue;
+    for (const { words, rest } of commands) {
+      const inner = [...words, rest.slice(1).join(' ')];
+      texts.push(...inner.filter((text) => text !== '').map((text) => ({ text, nesting: nesting + 1 })));
+    }
   }
-  return [...new Set(found)];
+  return [...found];
 }
+
+const isInterpreter = (word: string): boolean => INTERPRETERS.has(baseName(word));
+
+const withoutAssignments = (words: string[]): string[] => {
+  const start = words.findIndex((word) => !/^\w+\+?=/.test(word));
+  return start < 0 ? [] : words.slice(start);
+};
+
+/** The commands that one simple command may be: itself, what a wrapper runs, and each without its first options. */
+function* readings(words: string[]): Generator<string> {
+  const starts = WRAPPERS.has(baseName(words[0] ?? '')) ? words.keys() : [0];
+  for (const from of starts) {
+    const [head = '', ...rest] = words.slice(from);
+    if (head === '') continue;
+    yield [head, ...rest].join(' ');
+    yield [baseName(head), ...rest].join(' ');
+    // `git -C . push`: an option may have an argument, or not.
+    for (let at = 0; at < rest.length && (isOption(rest[at]) || isOption(rest[at - 1])); at++) {
+      yield [baseName(head), ...rest.slice(at + 1)].join(' ');
+    }
+  }
+}
+
+const isOption = (word: string | undefined): boolean => word?.startsWith('-') === true;
 
 function baseName(word: string): string {
   return word.slice(Math.max(word.lastIndexOf('/'), word.lastIndexOf('\\')) + 1).replace(/\.(?:exe|cmd|bat)$/i, '');
@@ -143,6 +180,11 @@ function looseCommands(command: string): string[][] {
       endCommand();
       quote = outer.pop()?.quote ?? '';
       started = quote !== '';
+    } else if (sign === '$' && quote === '' && /^\$(?:IFS\b|\{IFS\})/.test(command.slice(at, at + 6))) {
+      endWord();
+      at += next === '{' ? 5 : 3;
+    } else if (sign === '$' && quote === '' && (next === "'" || next === '"')) {
+      started = true;
     } else if (sign === '`' || (sign === '$' && next === '(')) {
       endCommand();
       outer.push({ quote, closes: sign === '`' ? '`' : ')' });
@@ -163,7 +205,8 @@ function looseCommands(command: string): string[][] {
         started = false;
       }
       endWord();
-      target = true;
+      // The text of `<<<` is given to the command, as one of its words would be.
+      target = !command.startsWith('<<<', at);
       while (/[<>&|]/.test(command[at + 1] ?? '')) at++;
     } else if (/[;&|\n()]/.test(sign)) {
       endCommand();

@@ -157,7 +157,9 @@ export function denies(rules: readonly ToolRule[], toolName: string, subject: st
   if (covering.length === 0) return false;
   const patterns = covering.map((rule) => rule.pattern ?? '');
   if (toolName === 'shell') {
-    const commands = [subject.trim(), ...possibleCommands(subject)];
+    const inner = possibleCommands(subject);
+    if (!inner) return true;
+    const commands = [subject.trim(), ...inner];
     return patterns.some((pattern) => {
       const broad = pattern.includes('*') ? pattern : `${pattern} *`;
       return commands.some((command) => commandMatches(broad, command));

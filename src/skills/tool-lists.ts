@@ -57,7 +57,7 @@ function fromSwitches(switches: Record<string, Value>, meaning: 'allowed' | 'dis
     else if (['false', 'no', 'off', '0'].includes(text)) off.push(tool);
     else return { refused: [], unknown: [], unreadable: true };
   }
-  if (meaning === 'disallowed' || (meaning === 'allowed' && on.length > 0)) return fromTexts(on);
+  if (meaning === 'disallowed' || (meaning === 'allowed' && (on.length > 0 || off.length === 0))) return fromTexts(on);
   const { rules, unknown } = parseToolRules(off);
   return { refused: rules, unknown, unreadable: false };
 }

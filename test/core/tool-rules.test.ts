@@ -230,12 +230,49 @@ describe('shell rules that deny', () => {
     'if true; then rm x; fi',
     "ls # it's\nrm x",
     'ls | eval rm x',
+    'echo "rm x" | sh',
+    'echo rm x | bash -s',
+    'bash <<< "rm x"',
+    'bash <<EOF\nrm x\nEOF',
+    "$'rm' x",
+    'rm$IFS-f x',
+    'trap "rm x" EXIT',
+    'coproc rm x',
+    'function f { rm x; }; f',
+    'busybox rm x',
   ])('refuse %j (F29)', (command) => {
     expect(denies(operator, 'shell', command)).toBe(true);
   });
 
-  it.each(['ls', 'git commit -m "rm x"', 'rmdir x', 'chmod 7777 a', 'echo rm', 'ls # rm x'])('leave %j', (command) => {
+  it.each([
+    'ls',
+    'git commit -m "rm x"',
+    'rmdir x',
+    'chmod 7777 a',
+    'echo rm',
+    'ls # rm x',
+    'grep -e x rm y',
+    'cat <<EOF\na\nEOF',
+  ])('leave %j', (command) => {
     expect(denies(operator, 'shell', command)).toBe(false);
+  });
+
+  it('refuse what is too tangled to see through', () => {
+    expect(denies(operator, 'shell', `${'sudo sh '.repeat(2_000)}true`)).toBe(true);
+  });
+
+  it('see a command behind its options', () => {
+    const push = rules('Bash(git push *)');
+    const pushes = [
+      'git -C . push',
+      'git -c a=b --no-pager push origin',
+      'git --git-dir .git push',
+      '/bin/git -C a push',
+    ];
+    for (const command of pushes) expect([command, denies(push, 'shell', command)]).toEqual([command, true]);
+    for (const command of ['git commit -m push', 'git log push', 'git -C . log push']) {
+      expect([command, denies(push, 'shell', command)]).toEqual([command, false]);
+    }
   });
 
   it('refuse whatever is hidden between other commands', () => {

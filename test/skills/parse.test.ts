@@ -198,6 +198,14 @@ describe('A10 lists of tools', () => {
     const skill = await skillOf('tools:\n  write: false\n  read: true');
     expect(skill).toMatchObject({ allowedTools: undefined, disallowedTools: [{ tool: 'write_file' }] });
   });
+
+  it('takes what a mapping switches on for the list that its name says', async () => {
+    const allowed = await skillOf('allowed-tools: {read: true, shell: false}');
+    expect(allowed).toMatchObject({ allowedTools: [{ tool: 'read_file' }], disallowedTools: [] });
+    expect((await skillOf('allowed-tools: {}')).allowedTools).toEqual([]);
+    const refused = await skillOf('disallowed-tools: {shell: true, read: false}');
+    expect(refused).toMatchObject({ allowedTools: undefined, disallowedTools: [{ tool: 'shell' }] });
+  });
 });
 
 describe('restrictions', () => {
