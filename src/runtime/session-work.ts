@@ -4,6 +4,7 @@ import { earliest, Parked } from '../core/parked.ts';
 import type { Cancel, Engine, Job, Outcome, RunControl } from '../engines/engine.ts';
 import { Session } from '../session/session.ts';
 import { type OpenTurn, Thread } from '../session/thread.ts';
+import { momentHere } from '../store/contract.ts';
 import { listAll } from '../store/list-all.ts';
 import { spentIn } from '../subagents/child-budget.ts';
 import { handed } from '../subagents/elsewhere.ts';
@@ -123,14 +124,22 @@ async function run(wiring: Wiring, engine: Engine, work: Work): Promise<Outcome>
 async function budgetOf({ engine, store }: Wiring, { session, started }: Thread, turn: OpenTurn): Promise<Budget> {
   const { limits = {}, setBy = {}, above = [] } = turn.terms ?? {};
   const outer = above.reduce<Budget | undefined>(
-    (parent, level) => new Budget(level.limits, { parent, setBy: level.setBy, startedAt: level.since }),
+    (parent, level) =>
+      new Budget(level.limits, { parent, setBy: level.setBy, startedAt: momentHere(store, level.since) }),
     undefined,
   );
   const spent = spentIn(turn);
   const unknown = (started?.depth ?? 0) - above.length;
   const levels = [...above, { session, turn: turn.seq }];
   const ledger = engine && ledgerOf(await engine.ledger(store), levels);
-  return new Budget(limits, { parent: outer, setBy, spent, ledger, startedAt: turn.since, above: outer ? 0 : unknown });
+  return new Budget(limits, {
+    parent: outer,
+    setBy,
+    spent,
+    ledger,
+    startedAt: momentHere(store, turn.since),
+    above: outer ? 0 : unknown,
+  });
 }
 
 /** When the narrowest level runs out of time, epoch milliseconds; nothing for one that already has. */

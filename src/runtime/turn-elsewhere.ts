@@ -6,7 +6,7 @@ import type { Engine } from '../engines/engine.ts';
 import type { Observation } from '../session/host.ts';
 import type { Session } from '../session/session.ts';
 import { type TurnInput, type TurnResult, turnResult } from '../session/turn-result.ts';
-import { canFollow, type SessionStore, type SessionSummary } from '../store/contract.ts';
+import { canFollow, momentHere, type SessionStore, type SessionSummary } from '../store/contract.ts';
 import { listAll } from '../store/list-all.ts';
 import { handed } from '../subagents/elsewhere.ts';
 import { CancelInLogs, type TurnStop } from './cancel-elsewhere.ts';
@@ -209,7 +209,8 @@ class Watch {
   #timeUp(): LimitHit | undefined {
     const { turn } = this.#session.thread;
     const limit = turn?.terms?.limits.time;
-    if (!turn || limit === undefined || Date.now() - turn.since < limit + TIME_GRACE) return undefined;
+    if (!turn || limit === undefined || Date.now() - momentHere(this.#options.store, turn.since) < limit + TIME_GRACE)
+      return undefined;
     return { which: 'time', limit, setBy: turn.terms?.setBy?.time ?? 'default' };
   }
 

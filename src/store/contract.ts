@@ -104,6 +104,16 @@ export interface FollowableStore extends SessionStore {
 
 export const canFollow = (store: SessionStore): store is FollowableStore => 'follow' in store;
 
+/** Optional capability: events say when they were by another clock than this process's. */
+export interface ClockedStore extends SessionStore {
+  /** Milliseconds that the store's clock is ahead of this process's. */
+  clockAhead(): number;
+}
+
+/** A moment by the store's clock, epoch milliseconds, as one of this process. */
+export const momentHere = (store: SessionStore, moment: number): number =>
+  'clockAhead' in store ? moment - (store as ClockedStore).clockAhead() : moment;
+
 /**
  * Optional capability: bytes by the SHA-256 of what they are, hex, such as the skills that a session was
  * started with. What is there never changes.

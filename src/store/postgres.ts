@@ -2,7 +2,16 @@ import { ReasonixError } from '../core/errors.ts';
 import type { SessionEvent, StoredEvent } from '../core/events.ts';
 import { checkBlobs } from './blobs.ts';
 import { encodeEvents } from './codec.ts';
-import type { BlobStore, FollowableStore, Lease, ListFilter, Page, ReadOptions, SessionSummary } from './contract.ts';
+import type {
+  BlobStore,
+  ClockedStore,
+  FollowableStore,
+  Lease,
+  ListFilter,
+  Page,
+  ReadOptions,
+  SessionSummary,
+} from './contract.ts';
 import { storeClosed } from './errors.ts';
 import { Followers } from './followers.ts';
 import { Announcer } from './postgres/announcer.ts';
@@ -12,6 +21,7 @@ import { Leases } from './postgres/leases.ts';
 import { Listener } from './postgres/listener.ts';
 import { Log } from './postgres/log.ts';
 import { migrate } from './postgres/schema.ts';
+import { ServerClock } from './postgres/server-clock.ts';
 import { listSessions } from './postgres/summaries.ts';
 
 export interface PostgresStoreOptions {
@@ -48,22 +58,25 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   }
   const onProblem = options.onProblem ?? ((text: string) => process.emitWarning(text, 'ReasonixStore'));
   const connection = await Connection.open({ url, schema, poolSize, patience, onProblem });
+  const clock = new ServerClock(connection.query);
   try {
     await migrate(connection);
+    await clock.look();
   } catch (error) {
     await connection.close();
     throw error;
   }
-  return new SharedStore(connection, { listenUrl, pollInterval: options.pollInterval ?? 2_000, onProblem });
+  return new SharedStore(connection, { clock, listenUrl, pollInterval: options.pollInterval ?? 2_000, onProblem });
 }
 
 interface Settings {
+  clock: ServerClock;
   listenUrl: string;
   pollInterval: number;
   onProblem: (text: string) => void;
 }
 
-class SharedStore implements FollowableStore, BlobStore {
+class SharedStore implements FollowableStore, BlobStore, ClockedStore {
   readonly #settings: Settings;
   readonly #connection: Connection;
   readonly #leases: Leases;
@@ -81,7 +94,7 @@ class SharedStore implements FollowableStore, BlobStore {
     this.#settings = settings;
     this.#connection = connection;
     this.#leases = new Leases(connection);
-    this.#log = new Log(connection, this.#leases);
+    this.#log = new Log(connection, this.#leases, settings.clock);
     this.#blobs = new Blobs(connection);
     this.#followers = new Followers((count) => this.#followWhile(count > 0));
     const channel = `${connection.schema}_events`;
@@ -144,6 +157,10 @@ class SharedStore implements FollowableStore, BlobStore {
   async release(lease: Lease): Promise<void> {
     this.#open();
     await this.#leases.release(lease);
+  }
+
+  clockAhead(): number {
+    return this.#settings.clock.ahead;
   }
 
   async delete(session: string): Promise<void> {

@@ -5,6 +5,7 @@ import { Parked } from '../core/parked.ts';
 import { prompt } from '../core/prompts.ts';
 import type { SessionHost } from '../session/host.ts';
 import type { InboxMessage } from '../session/thread.ts';
+import { momentHere } from '../store/contract.ts';
 import { listAll } from '../store/list-all.ts';
 import type { Background, CallOptions, Sent, WaitOptions } from './background.ts';
 import { failedEnd } from './child-end.ts';
@@ -122,7 +123,10 @@ export class BackgroundElsewhere implements Background {
   async wait(isEnough: () => boolean, { signal, timeout, recovering }: WaitOptions): Promise<void> {
     const { thread } = this.#parent.session;
     const isOver = () => isEnough() || thread.inbox.length > 0;
-    const until = timeout === undefined ? undefined : (recovering ? thread.askedAt : Date.now()) + timeout;
+    const until =
+      timeout === undefined
+        ? undefined
+        : (recovering ? momentHere(this.#options.host.store, thread.askedAt) : Date.now()) + timeout;
     for (;;) {
       await this.#look();
       if (isOver()) return;

@@ -46,8 +46,11 @@ interface WorkerProcess extends TsChild {
   readonly said: string[];
 }
 
-async function spawnWorker(url: string, prefix: string, ...args: (string | number)[]): Promise<WorkerProcess> {
-  const child = await spawnTs(PROGRAM, { args: [url, prefix, ...args.map(String)] });
+const spawnWorker = (url: string, prefix: string, ...args: (string | number)[]): Promise<WorkerProcess> =>
+  spawnWorkerWith([], [url, prefix, ...args.map(String)]);
+
+async function spawnWorkerWith(nodeArgs: readonly string[], args: readonly string[]): Promise<WorkerProcess> {
+  const child = await spawnTs(PROGRAM, { args, nodeArgs });
   onTestFinished(() => child.kill());
   const said: string[] = [];
   void (async () => {
@@ -56,6 +59,12 @@ async function spawnWorker(url: string, prefix: string, ...args: (string | numbe
   await eventually(() => expect(said).toContain('ready'));
   return { ...child, said };
 }
+
+/** Node with a clock that is so many milliseconds ahead. */
+const clockAhead = (by: number) => [
+  '--import',
+  `data:text/javascript,${encodeURIComponent(`const now = Date.now; Date.now = () => now() + ${by};`)}`,
+];
 
 test('what is no address of a Redis is refused, and the address is not repeated', () => {
   for (const url of ['localhost:6379', 'postgres://me:secret@host/db', '', 'redis']) {
@@ -85,6 +94,17 @@ describe.skipIf(!hasRedis())('BullMQ engine', { timeout: 90_000 }, () => {
     server = await startRedis();
   });
   afterAll(() => server?.stop());
+
+  test('a worker whose clock is ahead rings no timer early, and says that it is', async () => {
+    const { engine, prefix } = open(server.url);
+    const worker = await spawnWorkerWith(clockAhead(600_000), [server.url, prefix]);
+    await eventually(() => expect(worker.said).toContainEqual(expect.stringMatching(/clock of this machine is 600 s/)));
+    const before = Date.now();
+    await engine.park(job('timed'), before + 3_000);
+    await eventually(() => expect(worker.said).toContain('begin timed'));
+    expect(Date.now() - before).toBeGreaterThan(1_900);
+    expect(worker.said.filter((line) => line === 'begin timed')).toHaveLength(1);
+  });
 
   describe('workers that go away', () => {
     test('the sessions of a killed worker run elsewhere, with the wakes that came meanwhile', async () => {

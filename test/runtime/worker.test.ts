@@ -85,3 +85,30 @@ it('leaves a session that it cannot read to others, says so once, and takes it w
 it('offers what nobody can run ever more seldom, up to five minutes', () => {
   expect([1, 5, 6, 8, 100].map(unfitDelay)).toEqual([1_000, 1_000, 2_000, 8_000, 300_000]);
 });
+
+it('counts the time of a turn by the clock of the store', async () => {
+  const hour = 3_600_000;
+  const store = memoryStore();
+  /** A worker whose clock is an hour ahead: what was logged a moment ago seems to be long ago. */
+  const early: SessionStore = Object.assign(Object.create(store) as SessionStore, {
+    clockAhead: () => -hour,
+    async read(session: string, fromSeq?: number) {
+      const events = await store.read(session, fromSeq);
+      return events.map((event) => ({ ...event, at: new Date(Date.parse(event.at) - hour).toISOString() }));
+    },
+    append: (...args: Parameters<SessionStore['append']>) => store.append(...args),
+    list: (...args: Parameters<SessionStore['list']>) => store.list(...args),
+    claim: (...args: Parameters<SessionStore['claim']>) => store.claim(...args),
+    renew: (...args: Parameters<SessionStore['renew']>) => store.renew(...args),
+    release: (...args: Parameters<SessionStore['release']>) => store.release(...args),
+  });
+  const engine = inProcessEngine();
+  onTestFinished(() => engine.close());
+  const shop = workshop();
+  const submitter = await shop.open(() => 'never', { store, engine });
+  const worker = await shop.open(() => 'in time', { store: early, engine });
+  const work = await worker.runtime.work();
+  onTestFinished(() => work.close(0));
+  const { result } = (await submitter.runtime.session()).send('go', { limits: { time: 600_000 } });
+  expect(await result).toMatchObject({ status: 'completed', answer: 'in time' });
+});

@@ -5,9 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { ReasonixError } from '../../src/core/errors.ts';
 import type { StoredEvent } from '../../src/core/events.ts';
+import { momentHere } from '../../src/store/contract.ts';
 import { processOwner } from '../../src/store/owner.ts';
 import { openPostgresStore, type PostgresStoreOptions } from '../../src/store/postgres.ts';
 import { freePort } from '../helpers/free-port.ts';
@@ -55,6 +56,28 @@ describe.skipIf(!isInstalled)('postgres store with a real server', () => {
     const { session, first } = newLog();
     await stores[0]!.store.append(session, 0, [first]);
     for (const { store } of stores) expect(await store.read(session)).toHaveLength(1);
+  });
+
+  test('events and leases go by the clock of the server, whatever that of a machine says', async () => {
+    const { store, schema } = await open();
+    const { session, first } = newLog();
+    const hour = 3_600_000;
+    for (const skew of [hour, -hour]) {
+      const now = Date.now;
+      vi.spyOn(Date, 'now').mockImplementation(() => now() + skew);
+      onTestFinished(() => void vi.restoreAllMocks());
+      const { store: skewed } = await open({ schema });
+      const begun = skew > 0 ? [] : await skewed.read(session);
+      const [event] = await skewed.append(session, begun.length, begun.length === 0 ? [first] : [user('hi')]);
+      const at = Date.parse(event!.at);
+      expect(Math.abs(at - now())).toBeLessThan(60_000);
+      expect(Math.abs(momentHere(skewed, at) - Date.now())).toBeLessThan(60_000);
+      const lease = await skewed.claim(session, 'skewed', 30_000);
+      vi.restoreAllMocks();
+      expect(momentHere(store, at)).toBe(at);
+      await expect(store.claim(session, 'straight', 30_000)).rejects.toMatchObject({ code: 'session_busy' });
+      await skewed.release(lease);
+    }
   });
 
   test('tables of a newer version are left alone', async () => {

@@ -7,6 +7,9 @@ import type { Problems } from './problems.ts';
 /** The longest pause between two attempts to connect, in milliseconds. */
 const LONGEST_PAUSE = 1_000;
 
+/** What clocks may differ by, in milliseconds. */
+const SKEW = 2_000;
+
 /** @throws ReasonixError `config` when `url` is no address of a Redis. */
 export function redisAddress(url: string): string {
   const address = URL.canParse(url) ? new URL(url) : undefined;
@@ -31,6 +34,7 @@ export class Connection {
   #identity: string | undefined;
   #hasForgotten = false;
   #isClosed = false;
+  #ahead = 0;
   readonly #pending = new Set<() => void>();
   readonly #warned = new Set<string>();
 
@@ -96,11 +100,13 @@ export class Connection {
       .set(this.#sentinel, randomUUID(), 'NX')
       .get(this.#sentinel)
       .info()
+      .time()
       .exec();
-    const [isNew, sentinel, info] = (replies ?? []).map(([error, reply]) => {
+    const [isNew, sentinel, info, time] = (replies ?? []).map(([error, reply]) => {
       if (error) throw error;
       return reply;
     });
+    this.#compareClocks(time as [seconds: number, microseconds: number]);
     const facts = String(info);
     this.#judge(facts);
     const identity = `${String(sentinel)} ${fact(facts, 'run_id')}`;
@@ -109,6 +115,22 @@ export class Connection {
     const keeps = before === undefined ? isNew === null : before === identity;
     if (!keeps) this.#hasForgotten = true;
     return keeps;
+  }
+
+  /** Epoch milliseconds by the server's clock, as far as it is another one. */
+  now(): number {
+    return Date.now() + this.#ahead;
+  }
+
+  #compareClocks([seconds, microseconds]: readonly [seconds: number, microseconds: number]): void {
+    const ahead = Math.round(Number(seconds) * 1_000 + Number(microseconds) / 1_000 - Date.now());
+    this.#ahead = Math.abs(ahead) < SKEW ? 0 : ahead;
+    if (this.#ahead === 0) return;
+    const by = `${Math.round(Math.abs(ahead) / 1_000)} s ${ahead > 0 ? 'behind' : 'ahead of'}`;
+    this.#problems.tell(
+      'clock',
+      `the clock of this machine is ${by} that of Redis at ${this.#address}: what is put off comes so much too early or late; keep clocks in step (NTP)`,
+    );
   }
 
   /** True once after the server may have lost data. */

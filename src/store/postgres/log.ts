@@ -6,6 +6,7 @@ import type { Tail } from '../followers.ts';
 import { applyToSummary, emptySummary } from '../summary.ts';
 import type { Connection } from './connection.ts';
 import type { Leases } from './leases.ts';
+import type { ServerClock } from './server-clock.ts';
 
 /** Rows read at once. */
 const CHUNK = 1_000;
@@ -17,9 +18,11 @@ const LARGE = 32 * 1024;
 export class Log {
   readonly #connection: Connection;
   readonly #leases: Leases;
+  readonly #clock: ServerClock;
   readonly #sql: ReturnType<typeof statements>;
 
-  constructor(connection: Connection, leases: Leases) {
+  constructor(connection: Connection, leases: Leases, clock: ServerClock) {
+    this.#clock = clock;
     this.#connection = connection;
     this.#leases = leases;
     this.#sql = statements(connection.schema);
@@ -32,7 +35,7 @@ export class Log {
     lease: Lease | undefined,
   ): Promise<StoredEvent[]> {
     if (lease && lease.session !== session) throw leaseLost(lease, undefined);
-    const at = new Date().toISOString();
+    const at = this.#clock.now();
     const appended = encoded.map(({ event }, index) => stored(event, expectedSeq + 1 + index, at));
     const values = this.#values(session, expectedSeq, encoded, lease, at, appended);
     const sql = expectedSeq === 0 ? this.#sql.begin : this.#sql.append;
