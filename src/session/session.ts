@@ -284,7 +284,9 @@ export class Session {
   async abandonTurn(reason: string): Promise<void> {
     if (!this.thread.turn) return;
     await this.claim();
-    const closed = closingResults(this.thread, prompt('interrupted-call'));
+    const calls = [...this.thread.openCalls.keys()];
+    const ended = await this.host.background?.closeCalls(this, calls, reason);
+    const closed = closingResults(this.thread, prompt('interrupted-call'), ended);
     const delivered = (await this.host.background?.close(this, reason)) ?? [];
     const answer = this.thread.turn.lastText;
     await this.append([...closed, ...delivered, { type: 'turn.ended', status: 'cancelled', answer, reason }]);
