@@ -95,16 +95,23 @@ const byEveryWay = (name: string, given: string) =>
   Promise.all(Object.entries(WAYS).map(async ([way, run]) => ({ way, ...(await run(name, given)) })));
 
 describe('arguments are the same on every way to run a skill', { timeout: 120_000 }, () => {
+  // The first text shows on every way that nothing of it is touched; the others, how it is read, a skill each.
   test.each([
     [
       'free text',
+      ['notes', 'child'],
       'a "b" $& $1 {{arguments}} <<tag>> \\<<arguments>>\n  ünïcode\r\n\nlast',
       'For  since : a "b" $& $1 {{arguments}} <<tag>> \\<<arguments>>\n  ünïcode\r\n\nlast (a "b" $&',
     ],
-    ['words', 'tag=v1.2 audience="all users"', 'For all users since v1.2: tag=v1.2 audience="all users" (tag='],
-    ['JSON', '{"tag":"v1","audience":"x\\ny"}', 'For x\ny since v1: {"tag":"v1",'],
-  ])('%s', async (_, given, beginning) => {
-    for (const name of ['notes', 'child']) {
+    [
+      'words',
+      ['notes'],
+      'tag=v1.2 audience="all users"',
+      'For all users since v1.2: tag=v1.2 audience="all users" (tag=',
+    ],
+    ['JSON', ['child'], '{"tag":"v1","audience":"x\\ny"}', 'For x\ny since v1: {"tag":"v1",'],
+  ])('%s', async (_, names, given, beginning) => {
+    for (const name of names) {
       const ran = await byEveryWay(name, given);
       expect(ran.filter(({ error }) => error !== undefined)).toEqual([]);
       const seen = await Promise.all(ran.map(async ({ way, sessions }) => ({ way, text: await rendered(sessions) })));
