@@ -168,6 +168,28 @@ describe('the index in the cache', () => {
     expect((await at.open()).skills).toMatchObject([{ name: 'a', description: 'd' }]);
   });
 
+  it.each<[string, unknown]>([
+    ['files', 7],
+    ['hashes', null],
+    ['headers', { description: 'no name' }],
+    ['headers', 7],
+    ['extras', { diagnostics: 'x' }],
+  ])('reads a file again whose entry in %s is %j, and that file alone', async (column, value) => {
+    at.skill(`${SKILLS}/a`, 'description: one');
+    at.skill(`${SKILLS}/b`, 'description: two');
+    await at.open();
+    markCache((columns) => {
+      settle(columns);
+      for (const header of columns.headers) if (header !== null) header.description = 'kept';
+      (columns as unknown as Record<string, unknown[]>)[column]![0] = value;
+    });
+    const { skills } = await at.open();
+    expect(skills.map(({ name, description }) => [name, description])).toEqual([
+      ['a', 'one'],
+      ['b', 'kept'],
+    ]);
+  });
+
   it('is private, and does without when it cannot be written', async () => {
     at.skill(`${SKILLS}/a`, 'description: d');
     await at.open();
