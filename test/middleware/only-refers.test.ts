@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { onlyRefers } from '../../src/middleware/only-refers.ts';
+import { processorTime } from '../helpers/processor-time.ts';
 
 describe('a text that only points to an earlier message', () => {
   it.each([
@@ -59,9 +60,9 @@ describe('a text with an answer in it', () => {
   ])('%s', (text) => expect(onlyRefers(text)).toBe(false));
 
   it('is judged at once, whatever its length', () => {
-    const start = performance.now();
+    const start = processorTime();
     for (const text of ['above '.repeat(100_000), 'as '.repeat(99), 'the '.repeat(74), 'x'.repeat(300)])
       onlyRefers(text);
-    expect(performance.now() - start).toBeLessThan(500);
+    expect(processorTime() - start).toBeLessThan(500);
   });
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { repairArguments } from '../../src/models/repair-json.ts';
+import { processorTime } from '../helpers/processor-time.ts';
 
 describe('arguments that are no JSON', () => {
   it.each([
@@ -58,8 +59,8 @@ describe('arguments that are no JSON', () => {
 
   it('take no longer for being long', () => {
     const text = `{"a":[${'[1],'.repeat(200_000)}`;
-    const begun = performance.now();
+    const begun = processorTime();
     repairArguments(text);
-    expect(performance.now() - begun).toBeLessThan(2_000);
+    expect(processorTime() - begun).toBeLessThan(2_000);
   });
 });

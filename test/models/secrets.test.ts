@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { maskSecrets } from '../../src/models/secrets.ts';
+import { processorTime } from '../helpers/processor-time.ts';
 
 describe('G07 maskSecrets', () => {
   it.each([
@@ -56,8 +57,8 @@ describe('G07 maskSecrets', () => {
     ['blanks', ' '],
   ])('takes linear time on a megabyte of %s', (_, piece) => {
     const text = piece.repeat(1_000_000 / piece.length);
-    const startedAt = performance.now();
+    const startedAt = processorTime();
     maskSecrets(text);
-    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    expect(processorTime() - startedAt).toBeLessThan(2_000);
   });
 });

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readNamed } from '../../src/skills/argument-words.ts';
 import { ARGUMENTS_LIMIT, renderBody } from '../../src/skills/arguments.ts';
+import { processorTime } from '../helpers/processor-time.ts';
 
 const text = (body: string, given?: string | null, names?: string[]) =>
   renderBody(body, { arguments: given, names }).text;
@@ -87,11 +88,11 @@ describe('named arguments', () => {
   });
 
   it('read hostile quotes in linear time', () => {
-    const started = performance.now();
+    const started = processorTime();
     for (const hostile of ['"\\"'.repeat(20_000), '"'.repeat(40_001), ' "\\\\'.repeat(15_000), "a='".repeat(20_000)]) {
       readNamed(hostile, ['a']);
     }
-    expect(performance.now() - started).toBeLessThan(2_000);
+    expect(processorTime() - started).toBeLessThan(2_000);
   });
 });
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { findFrontMatter } from '../../src/skills/fence.ts';
+import { processorTime } from '../helpers/processor-time.ts';
 
 const headerAndBody = (text: string): [string | undefined, string] => {
   const { header, bodyStart } = findFrontMatter(text);
@@ -83,7 +84,7 @@ describe('findFrontMatter', () => {
   });
 
   it('stays fast on hostile input', () => {
-    const started = performance.now();
+    const started = processorTime();
     for (const text of [
       '<!--'.repeat(200_000),
       '\n'.repeat(1_000_000),
@@ -92,6 +93,6 @@ describe('findFrontMatter', () => {
     ]) {
       findFrontMatter(text);
     }
-    expect(performance.now() - started).toBeLessThan(2_000);
+    expect(processorTime() - started).toBeLessThan(2_000);
   });
 });

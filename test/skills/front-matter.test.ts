@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Field, loadYaml, readFrontMatter, readStrictYaml } from '../../src/skills/front-matter.ts';
 import { readSimpleYaml } from '../../src/skills/simple-yaml.ts';
+import { processorTime } from '../helpers/processor-time.ts';
 
 const read = async (header: string): Promise<Record<string, unknown>> => {
   const { fields } = await readFrontMatter(header, 1);
@@ -62,12 +63,12 @@ describe('readFrontMatter, strict', () => {
       `name: ok\na:\n${Array.from({ length: 400 }, (_, at) => `${' '.repeat(at + 1)}k:`).join('\n')}`,
     ],
   ])('survives a bomb of %s', async (_, header, refusal) => {
-    const started = performance.now();
+    const started = processorTime();
     const { fields, fault } = await readFrontMatter(header, 1);
     expect(fields?.[0]).toMatchObject({ key: 'name', value: 'ok' });
     // refused before the library sees it: it would end the process rather than throw
     if (refusal !== undefined) expect(fault?.reason).toMatch(refusal);
-    expect(performance.now() - started).toBeLessThan(2_000);
+    expect(processorTime() - started).toBeLessThan(2_000);
   });
 
   it('runs no code and builds no foreign objects', async () => {

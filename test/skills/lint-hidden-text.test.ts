@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { hiddenFindings } from '../../src/skills/lint/hidden-findings.ts';
 import { findHiddenText } from '../../src/skills/lint/hidden-text.ts';
 import { lineFinder } from '../../src/skills/lint/problem.ts';
+import { processorTime } from '../helpers/processor-time.ts';
 
 const tags = (text: string): string =>
   [...text].map((sign) => String.fromCodePoint(0xe0000 + sign.codePointAt(0)!)).join('');
@@ -95,8 +96,8 @@ describe('dishonest use of honest signs does not', () => {
 it('takes time in proportion to the length, whatever the text', () => {
   for (const unit of ['\u200d', '🏴\u{e0067}', '\u202e', 'א\u200f', '\ufe0f', '\0', 'a\u200b']) {
     const text = unit.repeat(200_000);
-    const start = performance.now();
+    const start = processorTime();
     hiddenFindings(text, lineFinder(text));
-    expect(performance.now() - start, JSON.stringify(unit)).toBeLessThan(2_000);
+    expect(processorTime() - start, JSON.stringify(unit)).toBeLessThan(2_000);
   }
 });

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { lineFinder } from '../../src/skills/lint/problem.ts';
 import { findSecrets, secretFindings } from '../../src/skills/lint/secrets.ts';
+import { processorTime } from '../helpers/processor-time.ts';
 
 /** Made when the test runs, so that no file here holds what looks like a secret. */
 const letters = (length: number): string => {
@@ -93,9 +94,9 @@ describe('G07: secrets', () => {
       'AKIA',
     ]) {
       const text = `-----BEGIN PRIVATE KEY-----\n${unit.repeat(100_000)}`;
-      const start = performance.now();
+      const start = processorTime();
       findSecrets(text);
-      expect(performance.now() - start, unit).toBeLessThan(2_000);
+      expect(processorTime() - start, unit).toBeLessThan(2_000);
     }
   });
 });

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { filterList, type ListOptions } from '../../src/skills/list-filter.ts';
+import { processorTime } from '../helpers/processor-time.ts';
 import { SkillFolder } from './folder.ts';
 import { madeSkill } from './made.ts';
 
@@ -58,9 +59,9 @@ describe('globs', () => {
   it('cross slashes, and are linear on hostile patterns', async () => {
     const odd = [madeSkill({ name: 'team/a' }), madeSkill({ name: 'a'.repeat(250) })];
     expect(await names(odd, options({ include: ['team*', 't{e}am*'] }), none)).toEqual(['team/a']);
-    const started = performance.now();
+    const started = processorTime();
     await names(odd, options({ exclude: [`${'*a'.repeat(60)}b`] }), none);
-    expect(performance.now() - started).toBeLessThan(1_000);
+    expect(processorTime() - started).toBeLessThan(1_000);
   });
 
   it('of a file that is not there are an error that names key and file', async () => {

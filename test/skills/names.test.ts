@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { editDistance } from '../../src/core/edit-distance.ts';
 import { compareCodePoints, isOrdinaryName, nearestNames, sortedByCodePoint } from '../../src/skills/names.ts';
+import { processorTime } from '../helpers/processor-time.ts';
 
 describe('names', () => {
   it('measures edits, a swap of neighbours as one', () => {
@@ -23,12 +24,12 @@ describe('names', () => {
     expect(nearestNames('deploy-we', names).slice(0, 2)).toEqual(['deploy-web', 'deploy']);
     expect(nearestNames('c', ['b', 'a', 'd'])).toEqual(['a', 'b', 'd']);
     expect(nearestNames('x', [])).toEqual([]);
-    const started = performance.now();
+    const started = processorTime();
     nearestNames(
       'z'.repeat(100_000),
       Array.from({ length: 20_000 }, (_, at) => `skill-${at}`),
     );
-    expect(performance.now() - started).toBeLessThan(2_000);
+    expect(processorTime() - started).toBeLessThan(2_000);
   });
 
   it('orders by code point on every path', () => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { neutralise, terminalSafe } from '../../src/skills/neutralise.ts';
+import { processorTime } from '../helpers/processor-time.ts';
 
 describe('neutralise', () => {
   it('G04 leaves no tag that could open or close a wrapper', () => {
@@ -45,9 +46,9 @@ describe('neutralise', () => {
         },
       ),
     );
-    const started = performance.now();
+    const started = processorTime();
     for (const sign of ['<', '<a ', '\u200d', ' ', '\ufe0f', '</']) neutralise(`${sign.repeat(100_000)}\u200b`);
-    expect(performance.now() - started).toBeLessThan(3_000);
+    expect(processorTime() - started).toBeLessThan(3_000);
   });
 });
 

@@ -5,6 +5,7 @@ import { neutralise } from '../../src/skills/neutralise.ts';
 import { searchSkills } from '../../src/skills/search.ts';
 import { parseFlags } from '../../src/skills/search-flags.ts';
 import type { Skill } from '../../src/skills/types.ts';
+import { processorTime } from '../helpers/processor-time.ts';
 import { SkillFolder } from './folder.ts';
 import { madeLibrary, madeSkill } from './made.ts';
 
@@ -346,9 +347,9 @@ describe('time', () => {
       '(?:[ab]{1,50}){1,20}c',
     ]) {
       for (const searched of [huge, library]) {
-        const started = performance.now();
+        const started = processorTime();
         await searchSkills(searched, { pattern, flags: '-E', limit: 5 }, { budgetMs: 300 });
-        expect(performance.now() - started, pattern).toBeLessThan(2_000);
+        expect(processorTime() - started, pattern).toBeLessThan(2_000);
       }
     }
   });
@@ -356,9 +357,9 @@ describe('time', () => {
   it('E06 is looked at within a body, too', async () => {
     const huge = libraryOf({ big: '' }, { big: 'ab'.repeat(2_000_000) });
     await searchSkills(huge, { pattern: 'x' }, { budgetMs: 60_000 });
-    const started = performance.now();
+    const started = processorTime();
     const found = await searchSkills(huge, { pattern: '(?:[ab]{1,50}){1,20}c', flags: '-E' }, { budgetMs: 100 });
-    expect(performance.now() - started).toBeLessThan(1_500);
+    expect(processorTime() - started).toBeLessThan(1_500);
     expect(found).toMatchObject({ matched: 0, timed_out: true });
   });
 
