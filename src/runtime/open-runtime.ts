@@ -229,6 +229,7 @@ async function wire(options: RuntimeOptions, loaded: LoadedConfig, parts: Parts)
     engine,
     allowed: { allow: options.allow && [...options.allow], yes: options.yes },
     identify,
+    left: (session) => outside.hooks?.leave(session),
     met: (started) => void watched.set(started.session, started),
     onProblem,
     close: async () => {

@@ -72,6 +72,8 @@ export interface Wiring {
   readonly allowed: Pick<Terms, 'allow' | 'yes'>;
   /** The first event of a session that runs here, or is watched from here. */
   identify(session: string): EventOf<'session.started'> | undefined;
+  /** Tells that a turn which this process ran for others is over here. */
+  left(session: string): void;
   /** Makes a session known whose events are observed although it runs elsewhere. */
   met(started: EventOf<'session.started'>): void;
   onProblem(text: string): void;

@@ -105,6 +105,7 @@ async function run(wiring: Wiring, engine: Engine, work: Work): Promise<Outcome>
       await session.run(undefined, { budget, signal, leaving });
     } finally {
       live.delete(session.id);
+      wiring.left(session.id);
     }
     await wakeCallers(engine, session.thread);
     return 'ended';

@@ -1,6 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import { inProcessEngine } from '../../src/engines/in-process.ts';
+import { memoryStore } from '../../src/store/memory.ts';
 import { call, type Workshop, workshop } from './workshop.ts';
 
 /** A hook whose command is a script of node, which gets the moment's JSON as `given`. */
@@ -69,6 +71,26 @@ test('every moment is told, with what it is about, in order', async () => {
     'skill_loaded  style',
     'subagent_end look',
   ]);
+}, 30_000);
+
+test('a session that a worker runs begins and ends once, where it was started', async () => {
+  const shop = workshop();
+  const log = join(shop.cwd, 'log.txt');
+  const moments = 'session_start session_end before_model turn_end';
+  shop.write('reasonix.toml', hook(shop, 'all', moments, appendTo(log, 'given.moment')));
+  const shared = { store: memoryStore(), engine: inProcessEngine(), trustProject: true };
+  onTestFinished(() => shared.engine.close());
+  const submitter = await shop.open(() => 'never', shared);
+  const worker = await shop.open(() => 'done', shared);
+  const claim = await worker.runtime.work({ concurrency: 1 });
+  const session = await submitter.runtime.session();
+  expect((await session.send('go').result).answer).toBe('done');
+  expect((await session.send('again').result).answer).toBe('done');
+  await claim.close(0);
+  await worker.runtime.close();
+  expect(lines(log)).toEqual(['session_start', 'before_model', 'turn_end', 'before_model', 'turn_end']);
+  await submitter.runtime.close();
+  expect(lines(log).slice(5)).toEqual(['session_end']);
 }, 30_000);
 
 test('exit code 2 before a tool refuses the call with what the hook says; match limits it', async () => {

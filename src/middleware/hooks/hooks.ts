@@ -28,6 +28,8 @@ export interface Hooks {
   middleware: Middleware;
   /** Hears what is logged, for the moments that only tell. */
   observe(observation: Observation): void;
+  /** Forgets a session of which this process ran a turn, unless it was started here: it does not end here. */
+  leave(session: string): void;
   /** Runs the hooks of the end of the sessions of this runtime, and waits for those that still run. */
   close(): Promise<void>;
 }
@@ -41,6 +43,8 @@ type Facts = Record<string, unknown>;
 export function hooks(options: HooksOptions): Hooks {
   const { hooks: all, onProblem } = options;
   const known = new Map<string, SessionInfo>();
+  /** Roots that were started here, and end here whoever runs their turns. */
+  const own = new Set<string>();
   const holds = new Map<string, { turn: number; count: number }>();
   const running = new Set<Promise<unknown>>();
 
@@ -89,6 +93,7 @@ export function hooks(options: HooksOptions): Hooks {
       const info: SessionInfo = { session, kind, root, depth, cwd, library, skill, required, inherit };
       known.set(session, info);
       if (!isNew) return;
+      if (kind === 'root') own.add(session);
       const moment = kind === 'root' ? 'session_start' : 'subagent_start';
       const { blocked, outputs } = await run(moment, skill?.name ?? '', info, {}, new AbortController().signal);
       if (blocked) throw new Error(prompt('hook-blocked', blocked));
@@ -129,18 +134,22 @@ export function hooks(options: HooksOptions): Hooks {
     },
   });
 
+  function leave(session: string): void {
+    if (own.has(session)) return;
+    known.delete(session);
+    holds.delete(session);
+  }
+
   return {
     middleware,
+    leave,
     observe(observation) {
       if (observation.kind !== 'event') return;
       const { session, event } = observation;
       const told = momentOf(event, known.get(session));
       if (told) tell(told.moment, told.subject, session, told.facts);
       // A child that goes on is prepared again.
-      if (event.type === 'turn.ended' && known.get(session)?.kind === 'child') {
-        known.delete(session);
-        holds.delete(session);
-      }
+      if (event.type === 'turn.ended' && known.get(session)?.kind === 'child') leave(session);
     },
     async close() {
       for (const [session, { kind }] of known) if (kind === 'root') tell('session_end', '', session, {});
