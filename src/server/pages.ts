@@ -10,7 +10,7 @@ const ROWS = 50;
 /** What the list and a session have in common: where something is written, and how states look. */
 const WORK = `
 .running { color: light-dark(#1d4ed8, #60a5fa); } .completed { color: light-dark(#047857, #34d399); }
-.failed, .no_answer, .limit { color: light-dark(#b91c1c, #f87171); } .interrupted, .cancelled { color: light-dark(#92400e, #fbbf24); }
+.failed, .no_answer, .limit { color: light-dark(#b91c1c, #f87171); } .interrupted, .queued, .parked, .cancelled { color: light-dark(#92400e, #fbbf24); }
 form { margin: 1.5rem 0; } label { display: block; font-size: .9rem; font-weight: bold; }
 textarea { box-sizing: border-box; width: 100%; font: inherit; padding: .4rem .6rem; resize: vertical; }
 button { font: inherit; padding: .2rem 1rem; margin: .4rem .4rem 0 0; } #turn { margin: 0; }
@@ -24,9 +24,9 @@ ${WORK}`;
 /** The newest sessions, or those behind a cursor. */
 export async function listPage({ runtime, views }: Parts, cursor: string | undefined): Promise<string> {
   const { sessions, next } = await runtime.store.list({ kind: 'root' }, { by: 'updated', limit: ROWS, cursor });
-  const rows = sessions.map((summary) => {
-    const { session, title, updatedAt, model, cwd } = summary;
-    const { status } = views.summary(summary);
+  const told = await views.summaries(runtime, sessions);
+  const rows = sessions.map(({ session, title, updatedAt, model, cwd }, index) => {
+    const { status = '' } = told[index] ?? {};
     return `<tr><td class="task"><a href="${pathOf(session)}">${escapeHtml(title || session)}</a></td><td class="state">${stateHtml(status)}</td><td class="model">${escapeHtml(model)}</td><td>${escapeHtml(cwd)}</td><td class="used"><time datetime="${escapeHtml(updatedAt)}">${escapeHtml(updatedAt.slice(0, 16).replace('T', ' '))}</time></td></tr>`;
   });
   const table = `<table><thead><tr><th>Task</th><th>State</th><th>Model</th><th>Folder</th><th>Used (UTC)</th></tr></thead><tbody>${rows.join('\n')}</tbody></table>`;
@@ -62,8 +62,7 @@ export async function sessionPage({ runtime, views }: Parts, id: string): Promis
     ? `<p>of <a href="${pathOf(summary.parent.session)}">${summary.parent.session}</a></p>`
     : '';
   const last = events.at(-1)?.seq ?? 0;
-  const { status } = views.summary(summary);
-  const ask = summary.kind === 'root' ? `${messageForm(id, status)}\n<script src="/ask.js"></script>\n` : '';
+  const ask = summary.kind === 'root' ? `${messageForm(id, tree.status)}\n<script src="/ask.js"></script>\n` : '';
   return views.page(
     { summary, events },
     {
@@ -76,12 +75,12 @@ export async function sessionPage({ runtime, views }: Parts, id: string): Promis
 }
 
 /** An open turn takes no message: it is cancelled, or finished when it was cut. */
-function messageForm(id: string, status: string): string {
+function messageForm(id: string, status: string | undefined): string {
   const path = `/api/v1${pathOf(id)}`;
   const cancel = `<button type="button" data-post="${path}/cancel">Cancel</button>`;
   const finish = `<button type="button" data-post="${path}/resume">Finish the turn</button>`;
-  const buttons =
-    status === 'running' ? cancel : status === 'interrupted' ? finish + cancel : '<button type="submit">Send</button>';
+  const send = '<button type="submit">Send</button>';
+  const buttons = status === 'interrupted' ? finish + cancel : isOpen(status) ? cancel : send;
   return askForm({ path: `${path}/messages`, field: 'text', label: 'Message', buttons });
 }
 
@@ -103,6 +102,8 @@ function treeItem({ session, status = '', skill, title = '', steps, doing, child
   const below = children.length > 0 ? `<ul>${children.map(treeItem).join('')}</ul>` : '';
   return `<li><a href="${pathOf(session)}">${escapeHtml(name)}</a> ${stateHtml(status, 'strong')} · ${steps} ${steps === 1 ? 'step' : 'steps'} · <bdi>${escapeHtml(title)}</bdi>${now}${below}</li>`;
 }
+
+const isOpen = (status = ''): boolean => ['running', 'queued', 'parked', 'interrupted'].includes(status);
 
 const pathOf = (session: string): string => `/sessions/${encodeURIComponent(session)}`;
 

@@ -70,7 +70,7 @@ export const ROUTES: readonly Route[] = [
         },
         { limit, cursor, by, order },
       );
-      return { sessions: sessions.map(views.summary), next: next ?? null };
+      return { sessions: await views.summaries(runtime, sessions), next: next ?? null };
     },
   }),
   route({
@@ -92,9 +92,9 @@ export const ROUTES: readonly Route[] = [
     status: 200,
     answer: answers.wholeSession,
     problems: [404],
-    handle: async ({ id }, { runtime: { store }, views }) => {
-      const summary = await findSession(store, id);
-      return views.session({ summary, events: await store.read(id) });
+    handle: async ({ id }, { runtime, views }) => {
+      const summary = await findSession(runtime.store, id);
+      return views.session(runtime, { summary, events: await runtime.store.read(id) });
     },
   }),
   route({

@@ -14,9 +14,20 @@ const summary = {
   session: z.string().describe('`s_…` of a root, `sa_…` of a sub-agent.'),
   kind: z.enum(['root', 'child']),
   status: z
-    .enum(['idle', 'running', 'interrupted', 'completed', 'failed', 'cancelled', 'limit', 'no_answer'])
+    .enum([
+      'idle',
+      'running',
+      'queued',
+      'parked',
+      'interrupted',
+      'completed',
+      'failed',
+      'cancelled',
+      'limit',
+      'no_answer',
+    ])
     .describe(
-      'How the newest turn ended; `running` while somebody holds it, `interrupted` while it waits for somebody.',
+      'How the newest turn ended; `running` while somebody holds it, `queued` while it waits for a worker, `parked` while for its sub-agents, `interrupted` when nobody goes on with it.',
     ),
   root: z.string(),
   parent: z.string().nullable(),

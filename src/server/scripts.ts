@@ -77,7 +77,7 @@ document.addEventListener('visibilitychange', () => {
   events.close();
 });
 setInterval(() => {
-  if (!document.hidden && /running|interrupted/.test(document.querySelector('#tree strong').textContent)) refresh();
+  if (!document.hidden && /running|queued|parked|interrupted/.test(document.querySelector('#tree strong').textContent)) refresh();
 }, 2000);
 `;
 

@@ -1,4 +1,5 @@
 import type { StoredEvent } from '../core/events.ts';
+import type { Runtime } from '../runtime/runtime.ts';
 import type { Skill } from '../skills/types.ts';
 import type { SessionStore, SessionSummary } from '../store/contract.ts';
 
@@ -20,11 +21,14 @@ export interface TreeView {
 }
 
 /** How sessions and skills are written. Handed in by the command line, so that both faces say the same. */
+/** What tells of sessions; a runtime is one. */
+export type Told = Pick<Runtime, 'store' | 'config'>;
+
 export interface Views {
-  /** As `session list --json` has it. */
-  summary(summary: SessionSummary): { status: string };
+  /** As `session list --json` has them, in their order. */
+  summaries(told: Told, summaries: readonly SessionSummary[]): Promise<{ status: string }[]>;
   /** As `session show --json`. */
-  session(session: WholeSession): object;
+  session(told: Told, session: WholeSession): Promise<object>;
   /** As `session tree --json`. */
   tree(store: SessionStore, summary: SessionSummary): Promise<TreeView>;
   /** As an entry of `skill list --json`. */

@@ -20,6 +20,6 @@ export const sessionTree: Handler<typeof sessionTreeFlags> = ({ flags, args }) =
 async function showTree(store: SessionStore, top: SessionSummary, json: boolean): Promise<void> {
   const watch = new SessionWatch(store, top);
   await watch.look();
-  if (json) printJson(treeJson(watch, { tellsWaiting: true }));
+  if (json) printJson(treeJson(watch));
   else for (const line of treeText(watch, { columns: dataColumns(), paint: paintFor(process.stdout) })) print(line);
 }

@@ -1,5 +1,6 @@
 import type { Views } from '../../server/views.ts';
 import { exportHtml } from '../session/export-html.ts';
+import { statesOf } from '../session/open-states.ts';
 import { sessionJson } from '../session/session-json.ts';
 import { summaryJson } from '../session/summary-json.ts';
 import { treeJson } from '../session/tree.ts';
@@ -8,8 +9,14 @@ import { skillJson } from '../skills.ts';
 
 /** What the server answers is what the commands print. */
 export const views: Views = {
-  summary: (summary) => summaryJson(summary),
-  session: ({ summary, events }) => sessionJson(summary, events),
+  summaries: async ({ store, config }, summaries) => {
+    const stateOf = await statesOf(store, summaries, config);
+    return summaries.map((summary) => summaryJson(summary, stateOf(summary)));
+  },
+  session: async ({ store, config }, { summary, events }) => {
+    const stateOf = await statesOf(store, [summary], config);
+    return sessionJson(summary, events, stateOf(summary));
+  },
   tree: async (store, summary) => {
     const watch = new SessionWatch(store, summary);
     await watch.look();

@@ -28,40 +28,30 @@ interface TreeJson extends Partial<SummaryJson> {
   children: TreeJson[];
 }
 
-interface JsonLook {
-  now: number;
-  tellsWaiting: boolean;
-}
-
-/** Every session of the tree as JSON, children in their parents. `tellsWaiting`: what waits for workers or sub-agents is not `interrupted`. */
-export function treeJson(
-  watch: SessionWatch,
-  { now = Date.now(), tellsWaiting = false }: Partial<JsonLook> = {},
-): TreeJson {
-  return activityJson(watch.tree.root, watch, { now, tellsWaiting });
+/** Every session of the tree as JSON, children in their parents. */
+export function treeJson(watch: SessionWatch, now = Date.now()): TreeJson {
+  return activityJson(watch.tree.root, watch, now);
 }
 
 const stateIn = (summary: SessionSummary, activity: Activity): string =>
   summary.status === 'open' ? stateOf(activity) : statusOf(summary);
 
-function activityJson(activity: Activity, watch: SessionWatch, look: JsonLook): TreeJson {
+function activityJson(activity: Activity, watch: SessionWatch, now: number): TreeJson {
   const summary = watch.summary(activity.session);
   const { children, slots } = waitingFor(activity);
   return {
-    ...(summary
-      ? summaryJson(summary, look.tellsWaiting ? stateIn(summary, activity) : undefined)
-      : { session: activity.session }),
+    ...(summary ? summaryJson(summary, stateIn(summary, activity)) : { session: activity.session }),
     steps: activity.steps,
     max_steps: activity.maxSteps ?? null,
     usage: activity.usage,
     cost: activity.cost ?? null,
-    elapsed_ms: elapsed(activity, look.now),
+    elapsed_ms: elapsed(activity, now),
     limit: limitJson(activity.limit),
     reason: activity.reason ?? null,
     doing: [...activity.calls.values()].map(({ text }) => text),
     waiting_for: children.map(({ session }) => session),
     waiting_for_slot: slots,
-    children: activity.children.map((child) => activityJson(child, watch, look)),
+    children: activity.children.map((child) => activityJson(child, watch, now)),
   };
 }
 
