@@ -95,6 +95,8 @@ export class ToolCalls {
     const { host, thread } = this.#session;
     const isAnswered = outcome.child !== undefined || outcome.events?.some(({ type }) => type === 'usage');
     if (isAnswered || !thread.startedCalls.has(call)) return outcome;
+    // Whoever has taken the session over meanwhile goes on with its children.
+    await this.#session.assureLease();
     const reason = outcome.isError ? outcome.content : prompt('interrupted-call');
     const ended = (await host.background?.closeCalls(this.#session, [call], reason))?.get(call);
     if (!ended || outcome.isError) return ended ?? outcome;
@@ -139,7 +141,8 @@ export class ToolCalls {
       const outcome = tool.effects === 'agent' ? await running : await raceStop(running, context.signal);
       return typeof outcome === 'string' ? { content: outcome } : outcome;
     } catch (error) {
-      if (context.signal.aborted || isCancellation(error) || error instanceof Parked) throw error;
+      const isOver = context.signal.aborted || this.#session.fatal !== undefined;
+      if (isOver || isCancellation(error) || error instanceof Parked) throw error;
       // A failure is a result like any other to the chain: it is masked, clipped and watched alike.
       return { content: describeError(error), isError: true };
     }

@@ -135,9 +135,13 @@ export class SubagentRunner {
     }
   }
 
-  /** Ends a background child that nobody runs, and gives what it has. */
+  /**
+   * Ends a child that nobody runs, and gives what it has.
+   * @throws ReasonixError when it cannot be ended and `parent` is at work: its turn stays open, like the child's.
+   */
   async close(parent: Session, reference: string, call: string, reason: string): Promise<EndedChild> {
     const { store } = this.#options.host;
+    const caller = this.#options.live.get(parent.id);
     const { thread, ended } = readChild(reference, await store.read(reference), { session: parent.id, call });
     if (ended) return ended;
     try {
@@ -150,6 +154,8 @@ export class SubagentRunner {
         await session.release();
       }
     } catch (error) {
+      if (caller) stopWithChild(caller, error);
+      if (parent.fatal) throw parent.fatal;
       return failedEnd(thread, error);
     }
   }

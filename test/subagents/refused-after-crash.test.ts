@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { ReasonixError } from '../../src/core/errors.ts';
 import type { SessionEvent } from '../../src/core/events.ts';
 import type { ModelRequest } from '../../src/models/contract.ts';
 import { Thread } from '../../src/session/thread.ts';
@@ -74,6 +75,26 @@ describe('a call whose child was cut', () => {
       expect(paid.input).toBeGreaterThan(0);
     },
   );
+
+  it('stays open with its child when somebody else goes on with that one', async () => {
+    const shop = workshop();
+    const { store, session, children } = await cut(shop, { arguments: 'x' });
+    const lead = children.find(({ depth }) => depth === 1)?.ref ?? '';
+    const before = await store.read(lead);
+    const { claim } = store;
+    let isBusy = true;
+    store.claim = (id, ...rest) => {
+      if (id !== lead || !isBusy) return claim.call(store, id, ...rest);
+      // Held by somebody for this one moment.
+      isBusy = false;
+      return Promise.reject(new ReasonixError('session_busy', `session ${id} is being run by somebody else`));
+    };
+    const { runtime } = await shop.open(script({ arguments: 'x' }), { store });
+    const run = (await runtime.session({ resume: session })).resume().result;
+    await expect(run).rejects.toMatchObject({ code: 'session_busy' });
+    expect(await store.read(lead)).toEqual(before);
+    expect(await openIn(store)).toBe(children.length + 1);
+  });
 
   it('gets its result when it had ended before the crash', async () => {
     const shop = workshop();
