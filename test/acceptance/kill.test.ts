@@ -13,7 +13,7 @@ import { type Workshop, workshop } from '../runtime/workshop.ts';
 const bin = fileURLToPath(new URL('../../bin/reasonix.js', import.meta.url));
 
 /** Kills at random moments; more with KILLS=500. */
-const KILLS = Number(process.env.KILLS ?? 50);
+const KILLS = Number(process.env.KILLS ?? 24);
 
 /** Two children that read, three writes: one new file, one append that shows when it runs twice, one new file. */
 const SCRIPT = `rules:

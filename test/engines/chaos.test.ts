@@ -13,7 +13,7 @@ import { type Chaos, rightAnswer, script } from './chaos-script.ts';
 const PROGRAM = new URL('./chaos-worker.ts', import.meta.url);
 /** Trees, and children of one parent; `npm run faults` has 30 and 200. */
 const ROOTS = Number(process.env.FAULTS_TREES ?? 5);
-const CHILDREN = process.env.FAULTS_TREES === undefined ? 80 : 200;
+const CHILDREN = process.env.FAULTS_TREES === undefined ? 60 : 200;
 const WORKERS = 3;
 
 const hasServices = hasRedis() && postgresPrograms() !== undefined;

@@ -1,7 +1,22 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Files of a minute and more, the longest first; by their sizes, which is what vitest knows of new files, some would come last. */
-const LONG = ['engines/chaos', 'acceptance/kill', 'cli/worker', 'examples/machines', 'cli/run', 'readme', 'mcp/calls'];
+/**
+ * The longest files, by how long they take alone; by their sizes, which is what vitest knows of new files, some would
+ * come last. What harms processes by the second goes beside what mostly waits: it takes longer the slower they are.
+ */
+const LONG = [
+  'engines/chaos',
+  'runtime/unattended',
+  'engines/redis-rate-limit',
+  'engines/bullmq-conformance',
+  'engines/bullmq',
+  'cli/worker',
+  'acceptance/kill',
+  'examples/machines',
+  'cli/run',
+  'readme',
+  'mcp/calls',
+];
 
 const rank = ({ moduleId }: TestSpecification): number => {
   const place = LONG.findIndex((name) => moduleId.endsWith(`/test/${name}.test.ts`));
