@@ -67,7 +67,8 @@ describe.skipIf(!hasRedis())('a ledger in Redis', () => {
   it('is rebuilt from the logs when it was flushed in the middle of the work, and counts nothing twice', async () => {
     const { acted, problems, ledgers } = await open();
     await work(acted, async () => {
-      for (let flush = 0; flush < 4; flush++) {
+      // A third one could come between all attempts of a single step.
+      for (let flush = 0; flush < 2; flush++) {
         await new Promise((resolve) => setTimeout(resolve, 3));
         await admin.flushall();
       }
