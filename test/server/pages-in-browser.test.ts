@@ -107,7 +107,7 @@ describe.skipIf(!hasBrowser())('pages in a browser', { timeout: 120_000 }, () =>
     const send = page.getByRole('button', { name: 'Send' });
     await send.waitFor();
     await inState(page, 'cancelled');
-    expect(await page.evaluate('document.activeElement.textContent')).toBe('Send');
+    await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Send');
     // What is refused is told, and stays written.
     await server.runtime.store.delete(session);
     await page.getByLabel('Message').fill('too late');
@@ -172,6 +172,7 @@ describe.skipIf(!hasBrowser())('pages in a browser', { timeout: 120_000 }, () =>
     await page.reload();
     await tabTo('Sessions');
     await page.keyboard.press('Enter');
+    await page.waitForURL(`${server.served.address}/`);
     await tabTo('by hand');
     await page.keyboard.press('Enter');
     await page.waitForURL(/\/sessions\/s_/);
