@@ -11,7 +11,7 @@ import { pick, randomOf } from './random.ts';
 import { makePlace, placeOf } from './scenario.ts';
 
 /** Runs with seeds from here on: `npm run faults -- --runs 5000 --seed 7` does more of them. */
-const RUNS = Number(process.env.FAULTS_RUNS ?? 40);
+const RUNS = Number(process.env.FAULTS_RUNS ?? 80);
 const SEED = Number(process.env.FAULTS_SEED ?? Date.now() % 1_000_000);
 
 /** Of so many runs one is on the disk; the others are in memory, where they are faster. */
