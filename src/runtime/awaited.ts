@@ -2,7 +2,8 @@ import type { ToolCall } from '../core/messages.ts';
 import { toolAlias } from '../core/tool-names.ts';
 import type { BackgroundHost } from '../session/background.ts';
 import type { Thread } from '../session/thread.ts';
-import type { SessionSummary } from '../store/contract.ts';
+import type { SessionStore, SessionSummary } from '../store/contract.ts';
+import { listAll } from '../store/list-all.ts';
 
 const REFERENCE = /sa_[0-9a-z]{4,64}/gi;
 
@@ -27,6 +28,18 @@ export function awaitedBy(
   const isWaitedFor = ({ session }: SessionSummary) =>
     background.has(session) && named.some((references) => references.size === 0 || references.has(session));
   return (child) => openCalls.has(child.parent?.call.split('#')[0] ?? '') || isWaitedFor(child);
+}
+
+/** Whether a turn waits for children that are open. A look, without setting the session up: a wake-up for each child is cheap. */
+export async function waitsForChildren(
+  store: SessionStore,
+  thread: Thread,
+  atEnd: BackgroundHost['atEnd'] | undefined,
+): Promise<boolean> {
+  const isAwaited = awaitedBy(thread, atEnd);
+  if (!isAwaited) return false;
+  const open = await listAll(store, { open: true, parent: { session: thread.session } });
+  return open.some(isAwaited);
 }
 
 /** The model has said its last word, and only its children keep the turn open. */

@@ -1,8 +1,7 @@
 import type { BackgroundHost } from '../session/background.ts';
 import { Thread } from '../session/thread.ts';
 import type { SessionStore, SessionSummary } from '../store/contract.ts';
-import { listAll } from '../store/list-all.ts';
-import { awaitedBy } from './awaited.ts';
+import { waitsForChildren } from './awaited.ts';
 
 /** What a turn is without an end and without anybody who runs it. */
 export type OpenState =
@@ -30,8 +29,5 @@ export async function openStates(
 async function stateOf(store: SessionStore, session: string, atEnd: BackgroundHost['atEnd']): Promise<OpenState> {
   const thread = Thread.fold(session, await store.read(session));
   if (thread.turn && !thread.turn.terms) return 'interrupted';
-  const isAwaited = awaitedBy(thread, atEnd);
-  if (!isAwaited) return 'queued';
-  const children = await listAll(store, { open: true, parent: { session } });
-  return children.some(isAwaited) ? 'parked' : 'queued';
+  return (await waitsForChildren(store, thread, atEnd)) ? 'parked' : 'queued';
 }

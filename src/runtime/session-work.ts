@@ -5,11 +5,10 @@ import type { Cancel, Engine, Job, Outcome, RunControl } from '../engines/engine
 import { Session } from '../session/session.ts';
 import { type OpenTurn, Thread } from '../session/thread.ts';
 import { momentHere } from '../store/contract.ts';
-import { listAll } from '../store/list-all.ts';
 import { spentIn } from '../subagents/child-budget.ts';
 import { handed } from '../subagents/elsewhere.ts';
 import { ledgerOf } from '../subagents/tree-ledger.ts';
-import { awaitedBy } from './awaited.ts';
+import { waitsForChildren } from './awaited.ts';
 import type { Wiring } from './runtime.ts';
 
 /**
@@ -39,7 +38,7 @@ export async function runOpenTurn(wiring: Wiring, engine: Engine, job: Job, cont
   if (cancelling !== undefined) cancelled.abort(new ReasonixError('cancelled', cancelling));
   const budget = await budgetOf(wiring, thread, thread.turn);
   const hasNews = isTold || messages.hasNew(thread) || (budget.remainingTime() ?? 1) <= 0;
-  if (!hasNews && (await waitsForChildren(wiring, thread))) {
+  if (!hasNews && (await waitsForChildren(store, thread, wiring.host.background?.atEnd))) {
     await engine.park(job, deadlineOf(budget));
     return 'parked';
   }
@@ -147,14 +146,6 @@ async function budgetOf({ engine, store }: Wiring, { session, started }: Thread,
 function deadlineOf(budget: Budget): number | undefined {
   const left = budget.remainingTime();
   return left === undefined || left <= 0 ? undefined : Date.now() + left;
-}
-
-/** A look at a turn's children, without setting the session up: a wake-up for each child is cheap. */
-async function waitsForChildren({ store, host }: Wiring, thread: Thread): Promise<boolean> {
-  const isAwaited = awaitedBy(thread, host.background?.atEnd);
-  if (!isAwaited) return false;
-  const open = await listAll(store, { open: true, parent: { session: thread.session } });
-  return open.some(isAwaited);
 }
 
 /** Those that may wait for a session: whose call began its turn, and who started it. */

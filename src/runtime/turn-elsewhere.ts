@@ -186,16 +186,12 @@ class Watch {
    * in their logs to end, whoever takes them up, and the turn is left with what is returned.
    */
   async #endInTime(): Promise<TurnStop | undefined> {
-    const { store } = this.#options;
     const { thread } = this.#session;
     const limit = this.#timeUp();
     const now = performance.now();
     if (!limit || now - this.#timeLookedAt < TIME_AGAIN) return undefined;
     this.#timeLookedAt = now;
-    const { root } = this.#session.info;
-    const open = (await listAll(store, { root, open: true })).filter(
-      ({ session }) => session === thread.session || this.#isBelow(session),
-    );
+    const open = await this.#open();
     if (open.some(({ holder }) => holder !== undefined)) return undefined;
     const reason = `${limitReason(limit)}: no worker ran it at the end`;
     const end = { status: 'limit' as const, reason, limit };
@@ -203,6 +199,13 @@ class Watch {
     if (below.length === 0) await this.#cancelled.end(end);
     else await this.#cancelled.request(reason, below);
     return below.length === 0 ? undefined : end;
+  }
+
+  /** What is open of the turn's session and below it, as the store says now. */
+  async #open(): Promise<SessionSummary[]> {
+    const { id, info } = this.#session;
+    const open = await listAll(this.#options.store, { root: info.root, open: true });
+    return open.filter(({ session }) => session === id || this.#isBelow(session));
   }
 
   /** The limit of time that is passed, and by so much that whoever runs the turn would have ended it. */
@@ -219,9 +222,7 @@ class Watch {
     const { thread } = this.#session;
     const since = this.#cancelledFirst;
     if (!thread.turn || this.#isHeard || since === undefined || performance.now() - since < UNHEARD) return;
-    const { root } = this.#session.info;
-    const open = await listAll(this.#options.store, { root, open: true });
-    const isRun = open.some(({ session, holder }) => holder && (session === thread.session || this.#isBelow(session)));
+    const isRun = (await this.#open()).some(({ holder }) => holder !== undefined);
     const left = `the engine does not answer, so the turn of ${thread.session} was left`;
     throw isRun
       ? new ReasonixError('cancelled', `${left}: the worker that runs it has not been told`, {
