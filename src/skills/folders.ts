@@ -34,10 +34,27 @@ export function statFile(path: string): Stats | undefined {
   }
 }
 
+const stateOf = (stat: Stats): FileState => ({
+  size: stat.size,
+  mtime: stat.mtimeMs,
+  ctime: stat.ctimeMs,
+  inode: stat.ino,
+});
+
 /** The state of an ordinary file; `undefined` for everything else. */
 export function fileState(path: string): FileState | undefined {
   const stat = statFile(path);
-  return stat && { size: stat.size, mtime: stat.mtimeMs, ctime: stat.ctimeMs, inode: stat.ino };
+  return stat && stateOf(stat);
+}
+
+/** The state of a folder, links followed: another one when an entry comes, goes or is replaced. `undefined` for everything else. */
+export function folderState(path: string): FileState | undefined {
+  try {
+    const stat = statSync(path, QUIET);
+    return stat?.isDirectory() ? stateOf(stat) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /**

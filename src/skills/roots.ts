@@ -1,5 +1,6 @@
-import { realpathSync, statSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
 import { dirname, isAbsolute, join, resolve, sep } from 'node:path';
+import { kindOf } from './folders.ts';
 import type { Diagnostic, LibraryOptions, RootReport, SkillScope } from './types.ts';
 
 /** A folder that skills are looked for in. */
@@ -161,16 +162,34 @@ function expandPath(written: string, { base, home, env, diagnostics }: Expansion
   return isAbsolute(path) ? resolve(path) : resolve(base, path);
 }
 
+/** Most roots are not there, so that a missing one must cost no exception. */
 function inspect(path: string, excluded: readonly string[]): Pick<Root, 'real' | 'status'> {
-  const real = canonical(path);
-  if (isExcluded(real, excluded) || isExcluded(resolve(path), excluded)) return { real, status: 'excluded' };
-  try {
-    return { real, status: statSync(path).isDirectory() ? 'ok' : 'not-a-folder' };
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT') return { real, status: 'missing' };
-    return { real, status: code === 'ENOTDIR' ? 'not-a-folder' : 'unreadable' };
+  const status = statusOf(path);
+  const real = status === 'missing' ? resolve(path) : canonical(path);
+  const isOut = excluded.length > 0 && (isExcluded(real, excluded) || isExcluded(resolve(path), excluded));
+  return { real, status: isOut ? 'excluded' : status };
+}
+
+function statusOf(path: string): Root['status'] {
+  switch (kindOf(path)) {
+    case 'folder':
+      return 'ok';
+    case 'missing':
+      return isBelowFile(path) ? 'not-a-folder' : 'missing';
+    case 'loop':
+    case 'unreadable':
+      return 'unreadable';
+    default:
+      return 'not-a-folder';
   }
+}
+
+/** Whether the nearest thing above a missing path that is there is no folder. */
+function isBelowFile(path: string): boolean {
+  const above = dirname(path);
+  if (above === path) return false;
+  const kind = kindOf(above);
+  return kind === 'missing' ? isBelowFile(above) : kind === 'file' || kind === 'other';
 }
 
 /** Whether a real path is an excluded one or lies below it. */
@@ -193,9 +212,6 @@ function canonical(path: string): string {
 }
 
 function exists(path: string): boolean {
-  try {
-    return statSync(path, { throwIfNoEntry: false }) !== undefined;
-  } catch {
-    return false;
-  }
+  const kind = kindOf(path);
+  return kind === 'file' || kind === 'folder' || kind === 'other';
 }

@@ -1,4 +1,3 @@
-import { readdirSync } from 'node:fs';
 import { basename, sep } from 'node:path';
 import { messageOf } from '../core/errors.ts';
 import { type Entry, entriesOf, type FileState, kindOf, realPath, statFile } from './folders.ts';
@@ -8,7 +7,7 @@ import { PLUGIN_FOLDER, type Plugin, readPlugin } from './plugin.ts';
 import { isExcluded, type Root } from './roots.ts';
 import { isDocument, isSkillFile, isSkipped } from './scan-names.ts';
 import { ScanReport } from './scan-report.ts';
-import type { Seen } from './seen.ts';
+import { Seen } from './seen.ts';
 import type { Diagnostic, Skill } from './types.ts';
 
 /** A file that is a skill, or may be one once it is read. */
@@ -65,6 +64,7 @@ interface More {
 class Scanner {
   readonly #root: Root;
   readonly #options: ScanOptions;
+  readonly #seen: Seen;
   readonly #found: FoundFile[] = [];
   readonly #report = new ScanReport();
   /** Taken before the first file is looked at. */
@@ -80,6 +80,7 @@ class Scanner {
   constructor(root: Root, options: ScanOptions) {
     this.#root = root;
     this.#options = options;
+    this.#seen = options.seen ?? new Seen();
   }
 
   run(): Scan {
@@ -102,9 +103,8 @@ class Scanner {
     const entries = this.#list(folder, context);
     if (entries === undefined) return;
     if (entries.some((entry) => entry.name === PLUGIN_FOLDER)) {
-      const { seen } = this.#options;
-      const market = readMarketplace(folder, seen);
-      const plugin = readPlugin(folder, seen);
+      const market = readMarketplace(folder, this.#seen);
+      const plugin = readPlugin(folder, this.#seen);
       if (market !== undefined) this.#enterMarketplace(market);
       if (plugin !== undefined) this.#enterPlugin(plugin, context);
       // beside the plugins of a list there may be skills of the repository itself
@@ -259,22 +259,17 @@ class Scanner {
       viaLink: context.viaLink || more.viaLink,
     };
     this.#found.push(found);
-    this.#options.seen?.file(file, found, this.#startedAt);
+    this.#seen.file(file, found, this.#startedAt);
     return true;
   }
 
   #list(folder: string, context: Context): Entry[] | undefined {
     try {
-      const read = readdirSync(folder, { withFileTypes: true });
-      const entries = entriesOf(folder, read);
-      const { seen } = this.#options;
-      if (seen !== undefined) {
-        seen.folder(folder, read);
-        for (const { path, isLink } of entries) if (isLink) seen.place(path);
-      }
+      const entries = entriesOf(folder, this.#seen.list(folder));
+      for (const { path, isLink } of entries) if (isLink) this.#seen.place(path);
       return entries;
     } catch (error) {
-      this.#options.seen?.doubt();
+      this.#seen.doubt();
       if (context.depth === 0 && folder === this.#root.path) {
         const { code } = error as NodeJS.ErrnoException;
         this.#status = code === 'ENOENT' ? 'missing' : code === 'ENOTDIR' ? 'not-a-folder' : 'unreadable';

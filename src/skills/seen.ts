@@ -1,5 +1,5 @@
 import { type Dirent, readdirSync, type Stats } from 'node:fs';
-import { type FileState, isSettled, kindOf, realPath, statFile } from './folders.ts';
+import { type FileState, folderState, isSettled, kindOf, realPath, statFile } from './folders.ts';
 import { Patience } from './patience.ts';
 
 /**
@@ -9,7 +9,8 @@ import { Patience } from './patience.ts';
 export class Seen {
   readonly #files: string[] = [];
   readonly #states: (FileState | undefined)[] = [];
-  readonly #folders = new Map<string, string>();
+  /** By its path the state of each folder, or all that is in it where the state could not tell. */
+  readonly #folders = new Map<string, FileState | string>();
   readonly #places: { path: string; kind: string; real: string }[] = [];
   #isCertain = true;
 
@@ -20,8 +21,15 @@ export class Seen {
     if (state !== undefined && !isSettled(state, readAt)) this.#isCertain = false;
   }
 
-  folder(path: string, entries: readonly Dirent[]): void {
-    this.#folders.set(path, signatureOf(entries));
+  /** The entries of a folder, in the order of the file system. @throws the file system's error when it cannot be listed. */
+  list(path: string): Dirent[] {
+    const readAt = Date.now();
+    const state = folderState(path);
+    const entries = readdirSync(path, { withFileTypes: true });
+    // FAT, as Windows writes it, stamps no folder when something in it comes or goes
+    const tells = process.platform !== 'win32' && state !== undefined && isSettled(state, readAt);
+    this.#folders.set(path, tells ? state : signatureOf(entries));
+    return entries;
   }
 
   /** A link, or a path that somebody named: what it leads to may change although nothing around it does. */
@@ -40,7 +48,10 @@ export class Seen {
     for (const { path, kind, real } of this.#places) {
       if (kindOf(path) !== kind || realPath(path) !== real) return false;
     }
-    for (const [path, signature] of this.#folders) if (entriesNow(path) !== signature) return false;
+    for (const [path, then] of this.#folders) {
+      const isAsItWas = typeof then === 'string' ? entriesNow(path) === then : isStateOf(folderState(path), then);
+      if (!isAsItWas) return false;
+    }
     const patience = new Patience();
     for (let index = 0; index < this.#files.length; index++) {
       if (!isSame(statFile(this.#files[index]!), this.#states[index])) return false;
@@ -53,6 +64,10 @@ export class Seen {
 function isSame(now: Stats | undefined, then: FileState | undefined): boolean {
   if (now === undefined || then === undefined) return now === then;
   return now.size === then.size && now.mtimeMs === then.mtime && now.ctimeMs === then.ctime && now.ino === then.inode;
+}
+
+function isStateOf(now: FileState | undefined, then: FileState): boolean {
+  return now?.mtime === then.mtime && now.ctime === then.ctime && now.inode === then.inode;
 }
 
 function entriesNow(path: string): string | undefined {

@@ -1,4 +1,4 @@
-import { type Dirent, readdirSync, realpathSync, type Stats, statSync } from 'node:fs';
+import { type Dirent, realpathSync, type Stats, statSync } from 'node:fs';
 import { basename, join, sep } from 'node:path';
 import { compareCodePoints } from '../names.ts';
 import type { Seen } from '../seen.ts';
@@ -89,9 +89,7 @@ class Walk {
 
   #list(folder: string, prefix: string): Dirent[] {
     try {
-      const entries = readdirSync(folder, { withFileTypes: true });
-      this.#seen.folder(folder, entries);
-      return entries.sort((a, b) => compareCodePoints(a.name, b.name));
+      return this.#seen.list(folder).sort((a, b) => compareCodePoints(a.name, b.name));
     } catch {
       this.#leftOut.push(`${prefix} (cannot be read)`);
       return [];
