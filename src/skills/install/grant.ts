@@ -49,3 +49,21 @@ function bothAllow(a: ToolRule[] | undefined, b: ToolRule[] | undefined): ToolRu
   if (a === undefined) return b;
   return b === undefined ? a : intersectRules(a, b);
 }
+
+/** Whether both allow the same, in whatever order limits are named. */
+export function sameGrant(a: Grant, b: Grant): boolean {
+  const text = (grant: Grant): string => {
+    const { limits, ...rest } = bareGrant(grant);
+    return JSON.stringify([rest, Object.entries(limits).sort()]);
+  };
+  return text(a) === text(b);
+}
+
+/** The grant alone of what holds more, as an entry of a lock does. */
+export const bareGrant = ({ run_as, tools, disallowed_tools, read_only, limits }: Grant): Grant => ({
+  run_as,
+  tools,
+  disallowed_tools,
+  read_only,
+  limits,
+});

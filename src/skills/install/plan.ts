@@ -1,25 +1,16 @@
 import { basename } from 'node:path';
-import { hashOf } from '../hash.ts';
-import { compareCodePoints, foldName, isOrdinaryName } from '../names.ts';
+import { compareCodePoints } from '../names.ts';
 import type { SkillScope } from '../types.ts';
 import type { SourceSkill } from './discover.ts';
-import { collidingPaths, unusablePath } from './entry-names.ts';
-import { type Grant, grantOf } from './grant.ts';
-import { LIMITS, sizeText } from './limits.ts';
+import { bareGrant, type Grant, grantOf, sameGrant } from './grant.ts';
+import { installable } from './installable.ts';
 import type { LockEntry, LockedSkills } from './lock.ts';
-import {
-  changesOf,
-  contentOf,
-  type FileChanges,
-  type FileMark,
-  type FileMarks,
-  isChanged,
-  readInstalled,
-} from './on-disk.ts';
+import { entryOf, marksOf } from './lock-entry.ts';
+import { changesOf, type FileChanges, type FileMarks, isChanged, readInstalled } from './on-disk.ts';
 import { type InstallPlace, targetOf } from './place.ts';
 import { joinProblems, refused } from './refused.ts';
 import { type NewFile, scriptsOf, type Warning, warningsOf } from './review.ts';
-import { type Source, sourceText } from './source.ts';
+import type { Source } from './source.ts';
 import { diffOf } from './text-diff.ts';
 import type { SourceTree } from './tree.ts';
 
@@ -70,22 +61,13 @@ export async function planSkills(
   skills: readonly SourceSkill[],
   context: PlanContext,
 ): Promise<PlannedSkill[]> {
-  const problems: string[] = [];
-  const targets = new Map<SourceSkill, string>();
-  for (const skill of skills) {
-    const found = problemsOf(skill);
-    const path = found.length === 0 ? installedPath(skill) : undefined;
-    if (path === undefined && found.length === 0) found.push('its name cannot be the name of a folder');
-    if (path !== undefined) targets.set(skill, path);
-    if (found.length > 0) problems.push(`${shown(skill)}: ${joinProblems(found)}`);
-  }
-  problems.push(...sharedTargets(targets), ...tooMuch(skills));
+  const { paths, problems } = installable(skills);
   if (problems.length > 0) {
     throw refused(joinProblems(problems), 'nothing was written; choose other skills of the source with --skill');
   }
   const contents = await tree.read(skills.flatMap(({ entries }) => entries.map(({ path }) => path)));
   const planned: PlannedSkill[] = [];
-  for (const [skill, path] of targets) {
+  for (const [skill, path] of paths) {
     const files = filesOf(skill, path, contents);
     const entry = await entryOf({ skill, path, files, tree, source, base: context.place.base });
     const plan = await planSkill(skill, files, entry, context);
@@ -101,61 +83,6 @@ export async function planSkills(
   return planned.sort((a, b) => compareCodePoints(a.name, b.name));
 }
 
-/** What of a skill's own files and names must not be written. */
-function problemsOf({ entries, diagnostics }: SourceSkill): string[] {
-  const problems: string[] = [];
-  const badName = diagnostics.find(({ code }) => code === 'name-invalid' || code === 'name-unusable');
-  if (badName !== undefined) problems.push(badName.message.replace(/: ".*$/s, ''));
-  for (const { path, inSkill, kind, size } of entries) {
-    const reason = unusablePath(inSkill);
-    if (reason !== undefined) problems.push(`${JSON.stringify(path)} ${reason}`);
-    else if (kind === 'link') problems.push(`${path} is a link, and links are never installed`);
-    else if (kind === 'other') problems.push(`${path} is no ordinary file`);
-    else if (size > LIMITS.fileBytes)
-      problems.push(`${path} has ${sizeText(size)}, more than ${sizeText(LIMITS.fileBytes)}`);
-  }
-  for (const [one, other] of collidingPaths(entries.map(({ inSkill }) => inSkill))) {
-    problems.push(`${one} and ${other} are one file on many systems`);
-  }
-  return problems;
-}
-
-function tooMuch(skills: readonly SourceSkill[]): string[] {
-  const entries = skills.flatMap((skill) => skill.entries);
-  const total = entries.reduce((sum, { size }) => sum + size, 0);
-  const problems: string[] = [];
-  if (entries.length > LIMITS.files) problems.push(`${entries.length} files are more than ${LIMITS.files}`);
-  if (total > LIMITS.totalBytes) problems.push(`${sizeText(total)} are more than ${sizeText(LIMITS.totalBytes)}`);
-  return problems;
-}
-
-/** The skill's name where a folder may have it, else the name of its own folder or file. */
-function installedPath({ name, from, file, skill }: SourceSkill): string | undefined {
-  const own = basename(
-    skill.layout === 'folder' ? (from === '' ? skill.folder : from) : file.replace(/(?:\.agent)?\.md$/i, ''),
-  );
-  const base = [name, own].find(
-    // ".md" at the end tells flat files from folders
-    (each) => isOrdinaryName(each) && unusablePath(each) === undefined && !/\.md$/i.test(each),
-  );
-  if (base === undefined) return undefined;
-  if (skill.layout === 'folder') return `skills/${base}`;
-  return skill.layout === 'agent' ? `agents/${base}.md` : `skills/${base}.md`;
-}
-
-function sharedTargets(targets: ReadonlyMap<SourceSkill, string>): string[] {
-  const taken = new Map<string, SourceSkill>();
-  const problems: string[] = [];
-  for (const [skill, path] of targets) {
-    const key = foldName(path.replace(/\.md$/, ''));
-    const other = taken.get(key);
-    if (other !== undefined)
-      problems.push(`${shown(other)} and ${shown(skill)} would be one folder; choose one of them with --skill`);
-    else taken.set(key, skill);
-  }
-  return problems;
-}
-
 function filesOf({ entries, skill }: SourceSkill, path: string, contents: ReadonlyMap<string, Uint8Array>): NewFile[] {
   const isFolder = skill.layout === 'folder';
   return entries
@@ -166,39 +93,6 @@ function filesOf({ entries, skill }: SourceSkill, path: string, contents: Readon
     }))
     .sort((a, b) => compareCodePoints(a.path, b.path));
 }
-
-interface EntryParts {
-  skill: SourceSkill;
-  path: string;
-  files: readonly NewFile[];
-  tree: SourceTree;
-  source: Source;
-  base: string;
-}
-
-async function entryOf({ skill, path, files, tree, source, base }: EntryParts): Promise<LockEntry> {
-  const marks = new Map<string, FileMark>();
-  for (const { path: file, bytes, executable } of files) {
-    marks.set(file, { hash: await hashOf(bytes), executable: executable && process.platform !== 'win32' });
-  }
-  return {
-    ...grantOf(skill.skill),
-    path,
-    source: sourceText(source, base),
-    kind: source.kind,
-    ref: source.ref ?? null,
-    from: skill.from,
-    revision: tree.revision,
-    content: await contentOf(marks),
-    executable: [...marks].filter(([, mark]) => mark.executable).map(([file]) => file),
-    files: Object.fromEntries([...marks].map(([file, { hash }]) => [file, hash])),
-  };
-}
-
-export const marksOf = ({ files, executable }: Pick<LockEntry, 'files' | 'executable'>): FileMarks => {
-  const runnable = new Set(executable);
-  return new Map(Object.entries(files).map(([path, hash]) => [path, { hash, executable: runnable.has(path) }]));
-};
 
 async function planSkill(
   source: SourceSkill,
@@ -281,22 +175,4 @@ async function beside(place: InstallPlace, path: string, leaving: string | undef
     : `${target} is a skill of the same name: remove it first`;
 }
 
-const bareGrant = ({ run_as, tools, disallowed_tools, read_only, limits }: Grant): Grant => ({
-  run_as,
-  tools,
-  disallowed_tools,
-  read_only,
-  limits,
-});
-
-export function sameGrant(a: Grant, b: Grant): boolean {
-  const text = (grant: Grant): string => {
-    const { limits, ...rest } = bareGrant(grant);
-    return JSON.stringify([rest, Object.entries(limits).sort()]);
-  };
-  return text(a) === text(b);
-}
-
 const isInside = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}/`);
-
-const shown = ({ name, file }: SourceSkill): string => `${name} (${file})`;

@@ -2,12 +2,12 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { compareCodePoints } from '../names.ts';
 import { parseSkill } from '../parse.ts';
-import { grantOf } from './grant.ts';
+import { grantOf, sameGrant } from './grant.ts';
 import type { LockEntry } from './lock.ts';
+import { marksOf } from './lock-entry.ts';
 import { loadLock } from './lock-file.ts';
 import { changesOf, type FileChanges, isChanged, readInstalled } from './on-disk.ts';
 import type { InstallPlace } from './place.ts';
-import { marksOf, sameGrant } from './plan.ts';
 
 /** An installed skill against its lock. */
 export interface Verified {
