@@ -1,9 +1,8 @@
-import { readdirSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ReasonixError } from '../../src/core/errors.ts';
 import { archiveTree } from '../../src/skills/install/archive.ts';
 import { collidingPaths, unusablePath } from '../../src/skills/install/entry-names.ts';
@@ -11,10 +10,18 @@ import { type MadeEntry, skillText, tarOf, tgzOf, zipOf } from './install-archiv
 import { InstallFolder } from './install-place.ts';
 
 let folder: InstallFolder;
+let temporary: string;
 beforeEach(() => {
   folder = new InstallFolder();
+  // Of its own: in that of the system others install at the same time.
+  temporary = join(folder.path, 'temporary');
+  mkdirSync(temporary);
+  for (const name of ['TMPDIR', 'TEMP', 'TMP']) vi.stubEnv(name, temporary);
 });
-afterEach(() => folder[Symbol.dispose]());
+afterEach(() => {
+  vi.unstubAllEnvs();
+  folder[Symbol.dispose]();
+});
 
 const SKILL: MadeEntry = { name: 'good/SKILL.md', content: skillText('good') };
 const both = (entries: MadeEntry[], ofTar = entries): [string, Buffer][] => [
@@ -31,10 +38,9 @@ const link = (name: string, target: string): [MadeEntry[], MadeEntry[]] => [
 ];
 
 /** Nothing in the project, nothing left in the folder for temporary files. */
-function expectNothing(before: readonly string[]): void {
+function expectNothing(): void {
   expect(folder.installed()).toEqual([]);
-  const left = readdirSync(tmpdir()).filter((name) => name.startsWith('reasonix-install-') && !before.includes(name));
-  expect(left).toEqual([]);
+  expect(readdirSync(temporary)).toEqual([]);
 }
 
 const cases: [string, [string, Buffer][], RegExp][] = [
@@ -101,7 +107,6 @@ const cases: [string, [string, Buffer][], RegExp][] = [
 describe('G02: an archive with', () => {
   test.each(cases)('%s is refused before anything is written', async (_, archives, why) => {
     for (const [name, bytes] of archives) {
-      const before = readdirSync(tmpdir());
       folder.write(name, bytes);
       const error = await folder.install(`./${name}`).then(
         () => undefined,
@@ -109,7 +114,7 @@ describe('G02: an archive with', () => {
       );
       expect(ReasonixError.isInstance(error, 'skill_refused'), `${name}: ${String(error)}`).toBe(true);
       expect((error as Error).message).toMatch(why);
-      expectNothing(before);
+      expectNothing();
     }
   });
 
