@@ -7,16 +7,13 @@ import type { ModelClient, Models, ProviderSettings, ResolvedModel } from './con
 import { defaultLimits } from './default-limits.ts';
 import { dialectOf } from './dialects.ts';
 import { type Candidate, FallbackClient } from './fallback.ts';
+import { findModel, type Located, nameOf } from './find-model.ts';
 import { hostOf } from './hosts.ts';
-import { nearest } from './nearest.ts';
 import { priceOf } from './prices.ts';
 import { processRateLimit, type RateLimit } from './rate-limit.ts';
 import { type RetryOptions, withRetry } from './retry.ts';
 import { DEFAULT_CONTEXT_WINDOW, windowOf } from './windows.ts';
 import { secretsOf, type WireOptions } from './wire.ts';
-
-/** In `models`: any other name is accepted, too. A provider without a list accepts any. */
-const ANY = '*';
 
 export interface ModelsOptions {
   providers: readonly ProviderSettings[];
@@ -71,7 +68,7 @@ class ProviderModels implements Models {
   }
 
   async resolve(name?: string): Promise<ResolvedModel> {
-    const found = this.#find(name || this.#options.defaultModel || undefined);
+    const found = findModel(name || this.#options.defaultModel || undefined, this.#options.providers);
     const { settings, model } = found;
     const fallbacks = this.#fallbacksOf(found);
     const resolved = { provider: settings.name, model, ...windowOf(settings, model), price: this.#price(found) };
@@ -96,7 +93,7 @@ class ProviderModels implements Models {
   #fallbacksOf(first: Located): Located[] {
     const names = new Set([nameOf(first)]);
     return (this.#options.fallbackModels ?? []).flatMap((name) => {
-      const found = this.#find(name);
+      const found = findModel(name, this.#options.providers);
       if (names.has(nameOf(found))) return [];
       names.add(nameOf(found));
       return [found];
@@ -119,22 +116,6 @@ class ProviderModels implements Models {
       this.#withFallbacks.set(name, client);
     }
     return client;
-  }
-
-  #find(name: string | undefined): Located {
-    const { providers } = this.#options;
-    const [first] = providers;
-    if (!first) {
-      throw new ReasonixError('config', 'no provider is configured', {
-        hint: 'add a [[providers]] entry to reasonix.toml, or set ANTHROPIC_API_KEY or OPENAI_API_KEY',
-      });
-    }
-    if (name === undefined) return { settings: first, model: firstModel(first) };
-    const found = byQualifiedName(name, providers) ?? byModel(name, providers) ?? byProvider(name, providers);
-    if (found) return found;
-    const open = providers.filter(acceptsAny);
-    if (open.length === 1 && open[0]) return { settings: open[0], model: name };
-    throw notFound(name, providers);
   }
 
   #client(settings: ProviderSettings): Promise<ModelClient> {
@@ -216,7 +197,7 @@ async function wireClient(
 }
 
 /** The variable that holds the key; a server that nobody knows needs none unless one is named. */
-export function keyVariableOf(settings: ProviderSettings): string | undefined {
+function keyVariableOf(settings: ProviderSettings): string | undefined {
   if (settings.api_key_env) return settings.api_key_env;
   if (settings.kind === 'scripted') return undefined;
   if (settings.kind === 'anthropic') {
@@ -239,68 +220,4 @@ async function loadScripted(
   const { loadScript } = await import('./scripted.ts');
   const path = resolvePath(options.cwd ?? '', settings.script);
   return loadScript(path, { provider: settings.name, idleTimeout: options.idleTimeout });
-}
-
-const listed = (settings: ProviderSettings): string[] => settings.models.filter((model) => model !== ANY);
-
-const acceptsAny = (settings: ProviderSettings): boolean =>
-  settings.models.length === 0 || settings.models.includes(ANY);
-
-function firstModel(settings: ProviderSettings): string {
-  const [first] = listed(settings);
-  if (first !== undefined) return first;
-  if (settings.kind === 'scripted') return settings.name;
-  throw new ReasonixError(
-    'model_not_found',
-    `the provider ${settings.name} lists no models, so that it has no first one`,
-    {
-      hint: `name one as ${settings.name}/MODEL, or list it in models`,
-    },
-  );
-}
-
-interface Located {
-  settings: ProviderSettings;
-  model: string;
-}
-
-type Found = Located | undefined;
-
-const nameOf = ({ settings, model }: Located): string => `${settings.name}/${model}`;
-
-/** `provider/model`; a model's own name may have slashes. */
-function byQualifiedName(name: string, providers: readonly ProviderSettings[]): Found {
-  for (const settings of providers) {
-    if (!name.startsWith(`${settings.name}/`)) continue;
-    const model = name.slice(settings.name.length + 1);
-    if (model !== '' && (acceptsAny(settings) || settings.models.includes(model))) return { settings, model };
-  }
-  return undefined;
-}
-
-/** A model that a provider lists; without an exact match, the only one that differs in case alone. */
-function byModel(name: string, providers: readonly ProviderSettings[]): Found {
-  const all = providers.flatMap((settings) => listed(settings).map((model) => ({ settings, model })));
-  const exact = all.find(({ model }) => model === name);
-  if (exact) return exact;
-  const alike = all.filter(({ model }) => model.toLowerCase() === name.toLowerCase());
-  return alike.length === 1 ? alike[0] : undefined;
-}
-
-function byProvider(name: string, providers: readonly ProviderSettings[]): Found {
-  const settings = providers.find((each) => each.name === name);
-  return settings && { settings, model: firstModel(settings) };
-}
-
-function notFound(name: string, providers: readonly ProviderSettings[]): ReasonixError {
-  const names = providers.flatMap((settings) => listed(settings).map((model) => `${settings.name}/${model}`));
-  const near = nearest(name, [...new Set(names)]);
-  const hint =
-    near.length > 0
-      ? `did you mean ${near.join(' or ')}?`
-      : `the providers are ${providers.map((settings) => settings.name).join(', ')}; name a model as PROVIDER/MODEL`;
-  return new ReasonixError('model_not_found', `no model ${JSON.stringify(name)} is configured`, {
-    hint,
-    details: { near },
-  });
 }

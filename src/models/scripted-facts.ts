@@ -46,7 +46,8 @@ export interface ScriptedState {
   rule: string;
 }
 
-const REFERENCE_LINE = /^Subagent reference: (\S+)/gm;
+/** Of a result of one sub-agent, and of one of several items. */
+const REFERENCE_LINE = /^(?:Subagent reference: |Item \d+ · )(sa_\w+)/gm;
 
 export function factsOf(request: ModelRequest): ScriptFacts {
   const facts: ScriptFacts = {
