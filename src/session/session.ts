@@ -14,6 +14,7 @@ import type { SessionInfo } from './middleware.ts';
 import { closingResults } from './open-calls.ts';
 import { runTurn } from './run-turn.ts';
 import { prepare } from './setup.ts';
+import { infoOf, startedEvent, startOf } from './started.ts';
 import { Thread } from './thread.ts';
 import { Turn, type TurnOptions } from './turn.ts';
 import type { Terms, TurnInput, TurnResult } from './turn-result.ts';
@@ -64,27 +65,7 @@ export class Session {
     const names = narrow(setup.tools.map((tool) => tool.name));
     const tools = setup.tools.filter((tool) => names.includes(tool.name));
     const session = new Session(host, plan.info, thread, tools);
-    const { info, model, budget, parent, permissions, outputSchema, forkedFrom } = plan;
-    const started: EventOf<'session.started'> = {
-      type: 'session.started',
-      session: info.session,
-      kind: info.kind,
-      root: info.root,
-      parent,
-      skill: info.skill,
-      library: info.library,
-      tag: info.tag,
-      forkedFrom,
-      system: setup.sections.join('\n\n'),
-      tools: tools.map(({ name, description, parameters }) => ({ name, description, parameters })),
-      model,
-      budget,
-      depth: info.depth,
-      cwd: info.cwd,
-      outputSchema,
-      permissions,
-      required: info.required.length > 0 ? [...info.required] : undefined,
-    };
+    const started = startedEvent(plan, setup.sections.join('\n\n'), tools);
     await session.#start([started, ...setup.events, ...(plan.history ?? [])]);
     return session;
   }
@@ -330,27 +311,4 @@ export class Session {
     const { provider, name } = this.#chosen;
     return { ...terms, model: { provider, name } };
   }
-}
-
-/** @throws ReasonixError `session_not_found` when the log is empty. */
-export function startOf({ session, started }: Pick<Thread, 'session' | 'started'>): EventOf<'session.started'> {
-  if (started) return started;
-  throw new ReasonixError('session_not_found', `there is no session ${session}`, {
-    hint: 'list them with: reasonix session list',
-  });
-}
-
-function infoOf(started: EventOf<'session.started'>, { place }: Pick<SessionHost, 'place'>): SessionInfo {
-  return {
-    session: started.session,
-    kind: started.kind,
-    root: started.root,
-    depth: started.depth,
-    cwd: place?.(started) ?? started.cwd,
-    library: started.library,
-    tag: started.tag,
-    skill: started.skill,
-    required: started.required ?? [],
-    inherit: [],
-  };
 }

@@ -4,7 +4,7 @@ import type { Message } from '../../core/messages.ts';
 import { toolsSize } from '../../models/estimate.ts';
 import { DEFAULT_CONTEXT_WINDOW, roomOf, windowOf } from '../../models/windows.ts';
 import { sizeOf } from '../../session/context-size.ts';
-import { startOf } from '../../session/session.ts';
+import { startOf } from '../../session/started.ts';
 import type { Thread } from '../../session/thread.ts';
 
 /** What a model would be sent now, in tokens. Single figures are estimated; the total is the provider's when it is known. */
