@@ -2,13 +2,12 @@ import { existsSync } from 'node:fs';
 import { mkdir, rmdir } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
 import { ReasonixError } from '../core/errors.ts';
-import type { EventOf, SessionEvent, StoredEvent } from '../core/events.ts';
+import type { EventOf, SessionEvent } from '../core/events.ts';
 import { isReference } from '../core/ids.ts';
 import { prompt } from '../core/prompts.ts';
-import type { LeaseKeeper } from '../session/lease-keeper.ts';
 import type { SessionInfo } from '../session/middleware.ts';
 import { Thread } from '../session/thread.ts';
-import type { SessionStore } from '../store/contract.ts';
+import { type Append, type Logs, withLog, withLogOfChild } from './held-log.ts';
 import { diffFile, newWorktree, worktreeFolder, worktreesFolder } from './own-folders.ts';
 import { diffOf } from './worktree/diff.ts';
 import { isIntact, makeWorktree, removeOthers, removeWorktree, removeWorktrees } from './worktree/folder.ts';
@@ -20,9 +19,7 @@ import { commitNow } from './worktree/snapshot.ts';
 import { type WorktreeState, worktreeState } from './worktree/state.ts';
 import { keepDiff, keptDiff } from './worktree/stored-diff.ts';
 
-export interface IsolationOptions {
-  store: SessionStore;
-  leases: LeaseKeeper;
+export interface IsolationOptions extends Logs {
   reasonixHome: string;
   /** Told the working folder of every worktree that is removed. */
   closed(cwd: string): void;
@@ -124,7 +121,7 @@ export class Isolation {
     if (!this.isIsolated(info)) return;
     const state = await this.#state(info.session);
     if (!state || (!state.closed && (await isIntact(state.started.folder, state.started.base)))) return;
-    await this.#withLease(info.session, async (append, events) => {
+    await withLog(this.#options, info.session, async (append, events) => {
       // Somebody else may have been here before the lease was had.
       const now = worktreeState(events) ?? state;
       if (!now.closed) return this.#ensure(info.session, now);
@@ -141,7 +138,7 @@ export class Isolation {
     const none = { reference, files: 0, stat: '', diff: '', bytes: 0 };
     if (!existsSync(worktreeFolder(this.#options.reasonixHome, reference))) return undefined;
     try {
-      return await this.#holding(reference, async (append, events) => {
+      return await withLogOfChild(this.#options, reference, async (append, events) => {
         const state = worktreeState(events);
         if (!state) return undefined;
         const found = state.isSettled ? undefined : await this.#record(reference, state, append);
@@ -168,7 +165,7 @@ export class Isolation {
     reference: string,
     options: { discard?: boolean | undefined; folder?: string | undefined } = {},
   ): Promise<Applied> {
-    return this.#holding(reference, async (append, events) => {
+    return withLogOfChild(this.#options, reference, async (append, events) => {
       const state = worktreeState(events);
       if (!state) throw problem('worktree-none', { reference });
       const folder = options.folder ?? state.started.caller;
@@ -265,33 +262,6 @@ export class Isolation {
   #diffFile(reference: string): string {
     return diffFile(this.#options.reasonixHome, reference);
   }
-
-  /** Works on the log of a session that does not run, so that it cannot begin meanwhile. */
-  async #holding<T>(reference: string, work: (append: Append, events: StoredEvent[]) => Promise<T>): Promise<T> {
-    try {
-      return await this.#withLease(reference, work);
-    } catch (error) {
-      if (!ReasonixError.isInstance(error, 'session_busy')) throw error;
-      throw new ReasonixError('reference_busy', prompt('reference-busy', { reference }), { cause: error });
-    }
-  }
-
-  async #withLease<T>(reference: string, work: (append: Append, events: StoredEvent[]) => Promise<T>): Promise<T> {
-    const { store, leases } = this.#options;
-    const lease = await leases.claim(reference, () => {});
-    try {
-      const events = await store.read(reference);
-      let seq = events.at(-1)?.seq ?? 0;
-      const append: Append = async (more) => {
-        const stored = await store.append(reference, seq, more, lease);
-        seq = stored.at(-1)?.seq ?? seq;
-        return stored;
-      };
-      return await work(append, events);
-    } finally {
-      await leases.release(lease);
-    }
-  }
 }
 
 /** `tree` where the worktree itself was looked at. */
@@ -300,5 +270,3 @@ interface Found {
   tree: string | undefined;
   inner: readonly string[];
 }
-
-type Append = (events: SessionEvent[]) => Promise<StoredEvent[]>;
