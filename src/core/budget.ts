@@ -1,5 +1,6 @@
 import type { BudgetLedger, SharedSpent, TurnName } from './budget-ledger.ts';
 import { ReasonixError } from './errors.ts';
+import { Reserved } from './reserved.ts';
 
 /** The limits that a turn runs under. Absent means unlimited at this level. */
 export interface Limits {
@@ -44,7 +45,7 @@ export class LimitReached extends ReasonixError {
   }
 }
 
-/** What was spent; time is derived from the clock, depth from the levels, and neither is part of it. */
+/** What was spent. Time is derived from the clock, depth from the levels: neither is part of it. */
 export type Spent = Omit<Required<{ [K in LimitName]: number }>, 'time' | 'depth'>;
 
 /** What all sessions below a level draw on as they go. */
@@ -58,6 +59,7 @@ const nameOf = (setBy: SetBy, which: LimitName): string =>
 
 export interface BudgetOptions {
   parent?: Budget | undefined;
+  /** Who set the limits, as whoever hits one is told. Default `default`. */
   setBy?: SetBy | undefined;
   /** What an earlier part of the same turn used up, when the turn is resumed; the levels above pay for it, too. */
   spent?: Partial<Spent> | undefined;
@@ -83,9 +85,7 @@ export class Budget {
   readonly #ledger: BudgetLedger | undefined;
   /** What the ledger knew of this level when it was last asked. */
   #known: SharedSpent = { tokens: 0, cost: 0, spawns: 0 };
-  /** What model calls that are under way may use. */
-  readonly #reserved = { tokens: 0, cost: 0 };
-  readonly #waiting = new Set<() => void>();
+  readonly #reserved = new Reserved();
 
   constructor(limits: Limits, options: BudgetOptions = {}) {
     for (const [name, value] of Object.entries(limits)) {
@@ -118,6 +118,11 @@ export class Budget {
     }
   }
 
+  /** Takes back what was charged for something that is charged in another way now. */
+  refund({ tokens = 0, cost = 0, spawns = 0 }: Partial<Spent>): void {
+    this.charge({ tokens: -tokens, cost: -cost, spawns: -spawns });
+  }
+
   /** True when other processes spend of this level or of one above: `refresh` says how much. */
   get isShared(): boolean {
     return this.#holder !== undefined;
@@ -128,8 +133,9 @@ export class Budget {
     const holder = this.#holder;
     const known = (await holder?.ledger.spent()) ?? [];
     let index = known.length;
-    for (let level = holder?.level; level && index > 0; level = level.#parent)
+    for (let level = holder?.level; level && index > 0; level = level.#parent) {
       level.#known = known[--index] ?? level.#known;
+    }
   }
 
   /** Tells the ledger what a turn, this level's or one below it, has spent itself so far, children left out. */
@@ -155,28 +161,6 @@ export class Budget {
     return full === undefined ? undefined : full.#hit('spawns', full.#limits.spawns ?? 0);
   }
 
-  /** The nearest level, from this one upwards, that has a ledger. */
-  get #holder(): { level: Budget; ledger: BudgetLedger } | undefined {
-    for (let level: Budget | undefined = this; level; level = level.#parent) {
-      if (level.#ledger) return { level, ledger: level.#ledger };
-    }
-    return undefined;
-  }
-
-  #used(which: keyof SharedSpent): number {
-    return Math.max(this.spent[which], this.#known[which]);
-  }
-
-  #usedOf(which: Exclude<LimitName, 'depth'>, now: number): number {
-    if (which === 'time') return now - this.#startedAt;
-    return which === 'steps' ? this.spent.steps : this.#used(which);
-  }
-
-  /** Takes back what was charged for something that is charged in another way now. */
-  refund({ tokens = 0, cost = 0, spawns = 0 }: Partial<Spent>): void {
-    this.charge({ tokens: -tokens, cost: -cost, spawns: -spawns });
-  }
-
   /**
    * Sets aside what a model call may use of tokens and cost, here and above, until the function that it gives is
    * called. What would not fit beside calls that are under way waits for their ends, so that of many sessions
@@ -189,11 +173,11 @@ export class Budget {
       if (hit) throw new LimitReached(hit);
       const full = this.#full();
       if (!full) break;
-      await full.#nextEnd(signal);
+      await full.#reserved.nextEnd(signal);
     }
-    for (const { level } of this.#upwards()) level.#setAside(amount.tokens, amount.cost);
+    for (const { level } of this.#upwards()) level.#reserved.add(amount);
     return () => {
-      for (const { level } of this.#upwards()) level.#setAside(-amount.tokens, -amount.cost);
+      for (const { level } of this.#upwards()) level.#reserved.giveBack(amount);
     };
   }
 
@@ -261,6 +245,23 @@ export class Budget {
     return nearest;
   }
 
+  /** The nearest level, from this one upwards, that has a ledger. */
+  get #holder(): { level: Budget; ledger: BudgetLedger } | undefined {
+    for (let level: Budget | undefined = this; level; level = level.#parent) {
+      if (level.#ledger) return { level, ledger: level.#ledger };
+    }
+    return undefined;
+  }
+
+  #used(which: keyof SharedSpent): number {
+    return Math.max(this.spent[which], this.#known[which]);
+  }
+
+  #usedOf(which: Exclude<LimitName, 'depth'>, now: number): number {
+    if (which === 'time') return now - this.#startedAt;
+    return which === 'steps' ? this.spent.steps : this.#used(which);
+  }
+
   #usedUp(): LimitHit | undefined {
     return this.#reached('tokens', 0) ?? this.#reached('cost', 0);
   }
@@ -275,32 +276,10 @@ export class Budget {
     return undefined;
   }
 
-  #setAside(tokens: number, cost: number): void {
-    this.#reserved.tokens += tokens;
-    this.#reserved.cost += cost;
-    if (tokens < 0 || cost < 0) for (const wake of [...this.#waiting]) wake();
-  }
-
-  /** Until a call that is under way has ended. */
-  #nextEnd(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const settle = () => {
-        this.#waiting.delete(settle);
-        signal.removeEventListener('abort', settle);
-        if (signal.aborted) reject(signal.reason);
-        else resolve();
-      };
-      this.#waiting.add(settle);
-      signal.addEventListener('abort', settle, { once: true });
-    });
-  }
-
   #reached(which: Exclude<LimitName, 'depth'>, now: number): LimitHit | undefined {
     for (let level: Budget | undefined = this; level; level = level.#parent) {
       const limit = level.#limits[which];
-      if (limit !== undefined) {
-        if (level.#usedOf(which, now) >= limit) return level.#hit(which, limit);
-      }
+      if (limit !== undefined && level.#usedOf(which, now) >= limit) return level.#hit(which, limit);
       if (which === 'steps') return undefined;
     }
     return undefined;
