@@ -1,51 +1,24 @@
 import { z } from 'zod';
+import {
+  caller,
+  limitHit,
+  limits,
+  narrowed,
+  number,
+  optionalFlag,
+  optionalNumber,
+  optionalText,
+  terms,
+  text,
+  texts,
+  toolDefinition,
+  usage,
+} from './event-parts.ts';
 
 /**
  * The session log. Every event is validated when it is written and when it is read; state is a fold
- * over the events and nothing else (design §4). Additions must be optional: old logs stay readable.
+ * over the events and nothing else. Additions must be optional: old logs stay readable.
  */
-
-// Making a schema is the slow part of it, and these are made at every start: many fields share one.
-const text = z.string();
-const number = z.number();
-const texts = z.array(text);
-const optionalText = text.optional();
-const optionalNumber = number.optional();
-const optionalFlag = z.boolean().optional();
-
-const usage = z.object({
-  input: number,
-  output: number,
-  cache_read: number,
-  cache_write: number,
-  reasoning: number,
-});
-
-const limits = z.object({
-  steps: optionalNumber,
-  tokens: optionalNumber,
-  cost: optionalNumber,
-  time: optionalNumber,
-  spawns: optionalNumber,
-  depth: optionalNumber,
-});
-
-const toolDefinition = z.object({
-  name: text,
-  description: text,
-  parameters: z.record(text, z.unknown()),
-});
-
-/** Where a child, or a message to it, comes from: the session and the tool call that asked. */
-const caller = z.object({ session: text, call: text });
-
-const limitHit = z.object({
-  which: z.enum(['steps', 'tokens', 'cost', 'time', 'spawns', 'depth']),
-  limit: number,
-  setBy: text,
-});
-
-const narrowed = z.object({ grants: z.array(texts), deny: texts, readOnly: z.boolean() });
 
 const sessionStarted = z.object({
   type: z.literal('session.started'),
@@ -73,31 +46,6 @@ const sessionStarted = z.object({
   permissions: narrowed.optional(),
   /** Required skills of this session, on top of those that files and configuration name. */
   required: texts.optional(),
-});
-
-/** A session above one that runs, and what its turn may spend: all levels below it spend it together. */
-const level = z.object({
-  session: text,
-  /** Sequence number of the message that began its turn, and when that was (epoch, milliseconds). */
-  turn: number,
-  since: number,
-  limits,
-  /** Who set each limit. */
-  setBy: z.record(text, text),
-});
-
-/** What a process needs to know to run a turn that another one has begun. */
-const terms = z.object({
-  limits,
-  setBy: z.record(text, text),
-  /** Outermost first. */
-  above: z.array(level),
-  /** Rules that the person who began the root's turn allowed, on top of the configuration's. */
-  allow: texts.optional(),
-  /** That person lets writes run without asking. */
-  yes: optionalFlag,
-  /** Asked in this turn in place of the session's own. */
-  model: z.object({ provider: text, name: text }).optional(),
 });
 
 const userMessage = z.object({
