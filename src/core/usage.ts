@@ -46,3 +46,8 @@ export function costOf(usage: Usage, price: Price | undefined): number | undefin
     1_000_000
   );
 }
+
+/** A sum of costs; with an unknown part it is unknown. */
+export function addCost(left: number | undefined, right: number | undefined): number | undefined {
+  return left === undefined || right === undefined ? undefined : left + right;
+}

@@ -1,7 +1,6 @@
 import type { EventOf, StoredEvent } from '../core/events.ts';
-import { addUsage, noUsage, totalTokens, type Usage } from '../core/usage.ts';
+import { addCost, addUsage, noUsage, totalTokens, type Usage } from '../core/usage.ts';
 import type { Observation } from '../session/host.ts';
-import { addCost } from '../session/thread.ts';
 import type { TurnResult } from '../session/turn-result.ts';
 import { statusText } from '../subagents/result-text.ts';
 

@@ -1,6 +1,6 @@
 import type { EventOf, StoredEvent } from '../core/events.ts';
 import type { Message, ToolCall, ToolMessage } from '../core/messages.ts';
-import { addUsage, noUsage, type Usage } from '../core/usage.ts';
+import { addCost, addUsage, noUsage, type Usage } from '../core/usage.ts';
 import { compactedMessages } from './compacted.ts';
 import { ContextSize, resultSize, sizeOf } from './context-size.ts';
 import { LoadedSkills } from './loaded-skills.ts';
@@ -253,12 +253,9 @@ export class Thread {
     this.hostCall = event.finishReason === 'host';
     if (this.hostCall) return;
     this.steps++;
-    this.usage = addUsage(this.usage, event.usage);
-    this.cost = addCost(this.cost, event.cost);
+    this.#spend(event.usage, event.cost);
     if (!this.turn) return;
     this.turn.steps++;
-    this.turn.usage = addUsage(this.turn.usage, event.usage);
-    this.turn.cost = addCost(this.turn.cost, event.cost);
     if (text.trim() !== '') this.turn.lastText = text;
     if (text.trim() === '' && toolCalls.length === 0) this.turn.emptyNudges++;
   }
@@ -304,16 +301,15 @@ export class Thread {
     }
     this.size.recount(messages);
     this.loadedSkills.keep(event.keptSkills);
-    if (!event.usage) return;
-    this.usage = addUsage(this.usage, event.usage);
-    this.cost = addCost(this.cost, event.cost);
-    if (!this.turn) return;
-    this.turn.usage = addUsage(this.turn.usage, event.usage);
-    this.turn.cost = addCost(this.turn.cost, event.cost);
+    if (event.usage) this.#spend(event.usage, event.cost);
   }
-}
 
-/** A sum with an unknown part is unknown. */
-export function addCost(left: number | undefined, right: number | undefined): number | undefined {
-  return left === undefined || right === undefined ? undefined : left + right;
+  /** What a model call of this session took. */
+  #spend(usage: Usage, cost: number | undefined): void {
+    this.usage = addUsage(this.usage, usage);
+    this.cost = addCost(this.cost, cost);
+    if (!this.turn) return;
+    this.turn.usage = addUsage(this.turn.usage, usage);
+    this.turn.cost = addCost(this.turn.cost, cost);
+  }
 }

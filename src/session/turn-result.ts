@@ -1,8 +1,8 @@
 import type { EventOf, SessionEvent, TurnStatus } from '../core/events.ts';
 import type { ToolCall } from '../core/messages.ts';
-import { addUsage, noUsage, type Usage } from '../core/usage.ts';
+import { addCost, addUsage, noUsage, type Usage } from '../core/usage.ts';
 import type { TurnEnd } from './loop.ts';
-import { addCost, type OpenTurn } from './thread.ts';
+import type { OpenTurn } from './thread.ts';
 
 /** What a process needs to know to run a turn that another one has begun. */
 export type Terms = NonNullable<EventOf<'user.message'>['terms']>;

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import type { EventOf, StoredEvent } from '../../src/core/events.ts';
-import { addUsage, noUsage, type Usage } from '../../src/core/usage.ts';
-import { addCost, Thread } from '../../src/session/thread.ts';
+import { addCost, addUsage, noUsage, type Usage } from '../../src/core/usage.ts';
+import { Thread } from '../../src/session/thread.ts';
 import type { SessionStore } from '../../src/store/contract.ts';
 import { type Life, type Logs, readLogs } from './lives.ts';
 import { ANSWER, LINES } from './scenario.ts';
@@ -153,7 +153,7 @@ function childViolations(logs: Logs): string[] {
 
 /** How often the end of a turn of `child` reached its parent: as a result, as one of its items, or as a message. */
 function deliveries(parent: readonly StoredEvent[], child: string, call: string): number {
-  const ending = new RegExp(`^Subagent reference: ${child}\nStatus: completed\n`, 'm');
+  const ending = new RegExp(`^(?:Subagent reference: ${child}\nStatus: completed\n|Item \\d+ · ${child}: )`, 'm');
   const isBackground = ofType(parent, 'subagent.started').some((started) => started.call === call);
   return parent.filter((event) => {
     if (event.type === 'tool.result') {

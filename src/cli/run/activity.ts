@@ -1,8 +1,7 @@
 import type { LimitHit } from '../../core/budget.ts';
 import type { EventOf, StoredEvent } from '../../core/events.ts';
-import { addUsage, noUsage, totalTokens, type Usage } from '../../core/usage.ts';
+import { addCost, addUsage, noUsage, totalTokens, type Usage } from '../../core/usage.ts';
 import type { Observation } from '../../session/host.ts';
-import { addCost } from '../../session/thread.ts';
 import { callText, parseObject } from '../format.ts';
 
 /** What one session does right now, and what it has done as far as it was watched. */

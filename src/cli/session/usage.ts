@@ -1,6 +1,5 @@
 import type { EventOf, StoredEvent } from '../../core/events.ts';
-import { addUsage, noUsage, type Usage } from '../../core/usage.ts';
-import { addCost } from '../../session/thread.ts';
+import { addCost, addUsage, noUsage, type Usage } from '../../core/usage.ts';
 
 /** One model call of a session. */
 export interface StepUsage {
