@@ -22,7 +22,7 @@ const SHOWN_WINDOW = 0.9;
 type Asked = ModelWindow & { name: string };
 
 /**
- * Keeps the context of a session within the window of the model that will be asked (design §7), without
+ * Keeps the context of a session within the window of the model that will be asked, without
  * what is kept free in it for the answer. Before a request that would fill it up to the compactor's share,
  * the session is compacted, at most once a step; a request that is refused for its length, by a provider
  * or because only a fallback model with a smaller window is left, is compacted and sent once more.

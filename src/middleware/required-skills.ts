@@ -28,7 +28,7 @@ export interface RequiredSkillsOptions {
 }
 
 /**
- * Holds a session to its required skills (design §11): missing → nudged → loaded, or injected, or the
+ * Holds a session to its required skills: missing → nudged → loaded, or injected, or the
  * turn fails. Loaded means that the body is in the context now; disabled in this session is waived.
  */
 export function requiredSkills(options: RequiredSkillsOptions): Middleware {

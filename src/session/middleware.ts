@@ -114,7 +114,7 @@ export interface ShapedAnswer {
 }
 
 /**
- * One member of the chain around a session (design §7). The first listed is outermost. `next` may be
+ * One member of the chain around a session. The first listed is outermost. `next` may be
  * called again after it settled, for a retry, but never twice at once.
  */
 export interface Middleware {

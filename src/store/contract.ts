@@ -63,7 +63,7 @@ export interface ReadOptions {
 }
 
 /**
- * Where session logs live (design §5). An append is durable when its promise resolves. Every
+ * Where session logs live. An append is durable when its promise resolves. Every
  * implementation passes `test/store/conformance.ts`.
  */
 export interface SessionStore {

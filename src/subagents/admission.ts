@@ -13,7 +13,7 @@ export interface Admitted {
 
 /**
  * The one place where children are let in, whoever asks for them: tool call, slash command, command
- * line, library, nested and continued ones alike (design §10).
+ * line, library, nested and continued ones alike.
  */
 export class Admission {
   readonly #slots: Slots;

@@ -34,7 +34,7 @@ export function boundedTexts(results: readonly ChildResult[], limit: number): st
   return results.map((result) => withAnswer(result, clippedAnswer(result.turn.answer, share, result.reference)));
 }
 
-/** The lines of design §9, then the answer; of a failed child what it has, and why it failed. */
+/** The lines of its reference and its figures, then the answer; of a failed child what it has, and why it failed. */
 export function resultText({ reference, skill, turn, note = '', changes = '' }: ChildResult): string {
   const header = prompt('subagent-result', {
     reference,
