@@ -116,10 +116,15 @@ const inAscii = (value: unknown): string =>
   JSON.stringify(value).replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
 export function writeColumns(folder: string, file: string, columns: Columns): void {
+  writeWhole(folder, file, `${inAscii({ version: buildVersion(), ...columns })}\n`);
+}
+
+/** Writes a file of the cache, which readers see whole or not at all. */
+export function writeWhole(folder: string, file: string, text: string): void {
   const temporary = `${file}.${process.pid}.tmp`;
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    writeFileSync(temporary, `${inAscii({ version: buildVersion(), ...columns })}\n`, { mode: 0o600 });
+    writeFileSync(temporary, text, { mode: 0o600 });
     renameSync(temporary, file);
     void forgetOld(folder);
   } catch {
@@ -151,7 +156,7 @@ function discard(file: string): void {
 async function forgetOld(folder: string): Promise<void> {
   try {
     for (const name of await readdir(folder)) {
-      if (!/^skills-[0-9a-f]+\.json/.test(name)) continue;
+      if (!/^(?:skills|scan)-[0-9a-f]+\.json/.test(name)) continue;
       const path = join(folder, name);
       if (Date.now() - (await stat(path)).mtimeMs > FORGET_AFTER_MS) await rm(path, { force: true });
     }

@@ -5,13 +5,14 @@ import { HeaderCache, type Known } from './cache.ts';
 import { contentHashOf, hashOf, quickHash } from './hash.ts';
 import { holdToLock } from './install/locked.ts';
 import { keepHeader, toSkill } from './kept-header.ts';
+import { lookThrough } from './kept-scan.ts';
 import { Lookup } from './lookup.ts';
 import { compareCodePoints } from './names.ts';
 import { Patience } from './patience.ts';
 import { readSource } from './read-source.ts';
 import { type CollapsedFile, resolveNames, SameFiles } from './resolve.ts';
 import { type ResolvedRoots, type Root, resolveRoots } from './roots.ts';
-import { type FoundFile, scanRoot } from './scan.ts';
+import type { FoundFile } from './scan.ts';
 import { Seen } from './seen.ts';
 import { SharedReads } from './shared-reads.ts';
 import type {
@@ -62,6 +63,10 @@ class Library implements OpenedLibrary {
 
   constructor(options: LibraryOptions) {
     this.#options = options;
+  }
+
+  get #cacheFolder(): string {
+    return join(this.#options.reasonixHome, 'cache');
   }
 
   get skills(): readonly Skill[] {
@@ -143,7 +148,9 @@ class Library implements OpenedLibrary {
     const reports: RootReport[] = [];
     const definitions: Skill[] = [];
     for (const root of roots) {
-      const scan = scanRoot(root, { maxDepth, excluded, seen });
+      const startedAt = Date.now();
+      const scan = await lookThrough(root, { maxDepth, excluded, seen, cacheFolder: this.#cacheFolder });
+      for (const found of scan.found) seen.file(found.file, found, startedAt);
       const files = sameFiles.leaveOut(scan.found);
       const read = await this.#readRoot(root, files, seen);
       const held = holdToLock(root, this.#options.reasonixHome, read.skills, seen);
@@ -193,7 +200,7 @@ class Library implements OpenedLibrary {
     const key = `${root.kind}:${root.path}`;
     let cache = this.#caches.get(key);
     if (cache === undefined) {
-      cache = new HeaderCache(join(this.#options.reasonixHome, 'cache'), key);
+      cache = new HeaderCache(this.#cacheFolder, key);
       this.#caches.set(key, cache);
     }
     return cache;

@@ -33,7 +33,7 @@ export interface Scan {
 export interface ScanOptions {
   maxDepth: number;
   excluded: readonly string[];
-  /** Is told everything that the answer depends on. */
+  /** Is told everything that the answer depends on but the files that were found. */
   seen?: Seen | undefined;
 }
 
@@ -67,8 +67,6 @@ class Scanner {
   readonly #seen: Seen;
   readonly #found: FoundFile[] = [];
   readonly #report = new ScanReport();
-  /** Taken before the first file is looked at. */
-  readonly #startedAt = Date.now();
   /** Real paths of folders that were looked into. */
   readonly #visited = new Set<string>();
   /** Links to folders wait until every real folder was seen, so that a real path wins over a link to it. */
@@ -259,7 +257,6 @@ class Scanner {
       viaLink: context.viaLink || more.viaLink,
     };
     this.#found.push(found);
-    this.#seen.file(file, found, this.#startedAt);
     return true;
   }
 

@@ -2,6 +2,19 @@ import { type Dirent, readdirSync, type Stats } from 'node:fs';
 import { type FileState, folderState, isSettled, kindOf, realPath, statFile } from './folders.ts';
 import { Patience } from './patience.ts';
 
+interface Place {
+  path: string;
+  kind: string;
+  real: string;
+}
+
+/** What another process needs to ask the same. */
+export interface KeptSeen {
+  files: [path: string, state: FileState | null][];
+  folders: [path: string, state: FileState][];
+  places: Place[];
+}
+
 /**
  * Everything on disk that an index was made of. Whether all of it is as it was costs far less to ask
  * than to make the index again.
@@ -11,8 +24,40 @@ export class Seen {
   readonly #states: (FileState | undefined)[] = [];
   /** By its path the state of each folder, or all that is in it where the state could not tell. */
   readonly #folders = new Map<string, FileState | string>();
-  readonly #places: { path: string; kind: string; real: string }[] = [];
+  readonly #places: Place[] = [];
   #isCertain = true;
+
+  static from({ files, folders, places }: KeptSeen): Seen {
+    const seen = new Seen();
+    for (const [path, state] of files) {
+      seen.#files.push(path);
+      seen.#states.push(state ?? undefined);
+    }
+    for (const [path, state] of folders) seen.#folders.set(path, state);
+    seen.#places.push(...places);
+    return seen;
+  }
+
+  /** `undefined` when something may be otherwise without looking so. */
+  kept(): KeptSeen | undefined {
+    if (!this.#isCertain) return undefined;
+    const folders: KeptSeen['folders'] = [];
+    for (const [path, state] of this.#folders) {
+      if (typeof state === 'string') return undefined;
+      folders.push([path, state]);
+    }
+    const files = this.#files.map((path, index): [string, FileState | null] => [path, this.#states[index] ?? null]);
+    return { files, folders, places: this.#places };
+  }
+
+  /** All that another one saw, too. */
+  addAll(other: Seen): void {
+    for (const path of other.#files) this.#files.push(path);
+    for (const state of other.#states) this.#states.push(state);
+    for (const [path, state] of other.#folders) this.#folders.set(path, state);
+    this.#places.push(...other.#places);
+    if (!other.#isCertain) this.#isCertain = false;
+  }
 
   /** A file in the state it had before it was read, if it was; `undefined` when there was none. */
   file(path: string, state: FileState | undefined, readAt: number): void {

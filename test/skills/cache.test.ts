@@ -12,7 +12,10 @@ afterEach(() => at[Symbol.dispose]());
 
 const SKILLS = 'project/.reasonix/skills';
 const cacheFolder = (): string => join(at.home, '.reasonix/cache');
-const cacheFiles = (): string[] => readdirSync(cacheFolder()).map((name) => join(cacheFolder(), name));
+const cacheFiles = (): string[] =>
+  readdirSync(cacheFolder())
+    .filter((name) => name.startsWith('skills-'))
+    .map((name) => join(cacheFolder(), name));
 
 interface Columns {
   files: string[];

@@ -24,11 +24,19 @@ async function settled(paths: readonly string[]): Promise<void> {
 const told = ({ skills, disabled, diagnostics, collapsed, roots }: OpenedLibrary): unknown =>
   JSON.parse(JSON.stringify({ skills, disabled, diagnostics, collapsed, roots }));
 
-/** What refresh says is what a library opened now would say. */
+/** So many that what a look found is kept for the next process. */
+function fill(): void {
+  for (let index = 0; index < 20; index++) at.skill(`${ROOT}/filler-${index}`, `description: number ${index}`);
+}
+
+/** What refresh says, and a library opened over what is kept, is what one says that has nothing kept. */
 async function expectFresh(library: OpenedLibrary): Promise<void> {
   await library.refresh();
+  const next = await at.open();
+  rmSync(join(at.home, '.reasonix/cache'), { recursive: true, force: true });
   const fresh = await at.open();
   expect(told(library)).toEqual(told(fresh));
+  expect(told(next)).toEqual(told(fresh));
   expect(library.fingerprint).toBe(fresh.fingerprint);
 }
 
@@ -75,6 +83,7 @@ describe('looking again', () => {
     ['a lock', () => void at.write('project/.reasonix/skills.lock', '{')],
   ])('sees %s', async (_, change) => {
     const path = (name: string): string => join(at.path, ROOT, name);
+    fill();
     at.skill(`${ROOT}/a`, 'description: one');
     at.skill(`${ROOT}/group/b`, 'description: b');
     at.skill('project/.reasonix/skills/c', 'description: c');
@@ -131,6 +140,7 @@ describe('looking again', () => {
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), async (steps) => {
         using place = new SkillFolder();
         at = place;
+        fill();
         const library = await at.open();
         for (const [what, path, more] of steps) {
           const full = join(at.path, ROOT, path);

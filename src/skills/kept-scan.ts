@@ -1,0 +1,116 @@
+import { readFileSync } from 'node:fs';
+import { join, sep } from 'node:path';
+import { buildVersion, writeWhole } from './cache-file.ts';
+import { statFile } from './folders.ts';
+import { quickHash } from './hash.ts';
+import type { Root } from './roots.ts';
+import { type FoundFile, type Scan, type ScanOptions, scanRoot } from './scan.ts';
+import { type KeptSeen, Seen } from './seen.ts';
+
+/** Below this a look through the folders costs no more than reading what the last one found. */
+const WORTH_KEEPING = 16;
+
+/** What few files are otherwise than a `SKILL.md` in a folder of the root. */
+type Odd = Partial<Pick<FoundFile, 'layout' | 'plugin' | 'needsKey' | 'depth' | 'viaLink'>>;
+
+const USUAL = { layout: 'folder', plugin: undefined, needsKey: false, depth: 1, viaLink: false } as const;
+
+interface Kept {
+  for: string;
+  /** Below the root, in the order of the scan, a line each. */
+  files: string;
+  odd: Record<number, Odd>;
+  seen: KeptSeen;
+  diagnostics: Scan['diagnostics'];
+}
+
+export interface LookOptions extends ScanOptions {
+  seen: Seen;
+  /** Where what was found is kept. */
+  cacheFolder: string;
+}
+
+/**
+ * Looks through one root, as `scanRoot` does. Where the last look, by whatever process, is known to have
+ * found what a new one would, only the files' states are asked for, and no folder is listed.
+ */
+export async function lookThrough(root: Root, options: LookOptions): Promise<Scan> {
+  if (root.status !== 'ok') return scanRoot(root, options);
+  const again = await scanAgain(root, options);
+  if (again !== undefined) return again;
+  const seen = new Seen();
+  const scan = scanRoot(root, { ...options, seen });
+  const kept = seen.kept();
+  if (kept !== undefined) keep(root, options, scan, kept);
+  options.seen.addAll(seen);
+  return scan;
+}
+
+async function scanAgain(root: Root, options: LookOptions): Promise<Scan | undefined> {
+  const kept = read(root, options);
+  if (kept === undefined) return undefined;
+  const then = Seen.from(kept.seen);
+  if (!(await then.isStillThere())) return undefined;
+  const before = prefixOf(root);
+  const found: FoundFile[] = [];
+  for (const [index, below] of kept.files.split('\n').entries()) {
+    const file = before + below;
+    const stat = statFile(file);
+    if (stat === undefined) return undefined;
+    const odd = kept.odd[index];
+    found.push({
+      file,
+      size: stat.size,
+      mtime: stat.mtimeMs,
+      ctime: stat.ctimeMs,
+      inode: stat.ino,
+      layout: odd?.layout ?? USUAL.layout,
+      plugin: odd?.plugin,
+      needsKey: odd?.needsKey ?? USUAL.needsKey,
+      depth: odd?.depth ?? USUAL.depth,
+      viaLink: odd?.viaLink ?? USUAL.viaLink,
+    });
+  }
+  options.seen.addAll(then);
+  return { found, status: 'ok', diagnostics: kept.diagnostics };
+}
+
+function keep(root: Root, options: LookOptions, { found, status, diagnostics }: Scan, seen: KeptSeen): void {
+  if (status !== 'ok' || found.length < WORTH_KEEPING) return;
+  const before = prefixOf(root);
+  const isPlain = ({ file }: FoundFile): boolean => file.startsWith(before) && !file.includes('\n');
+  if (!found.every(isPlain)) return;
+  const odd: Record<number, Odd> = {};
+  for (const [index, each] of found.entries()) {
+    const { layout, plugin, needsKey, depth, viaLink } = each;
+    const isUsual = layout === USUAL.layout && plugin === undefined && !needsKey && depth === USUAL.depth && !viaLink;
+    if (!isUsual) odd[index] = { layout, plugin, needsKey, depth, viaLink };
+  }
+  const files = found.map(({ file }) => file.slice(before.length)).join('\n');
+  const kept: Kept = { for: purposeOf(root, options), files, odd, seen, diagnostics };
+  writeWhole(options.cacheFolder, fileOf(root, options), JSON.stringify(kept));
+}
+
+function read(root: Root, options: LookOptions): Kept | undefined {
+  try {
+    const kept = JSON.parse(readFileSync(fileOf(root, options), 'utf8')) as Kept;
+    return kept.for === purposeOf(root, options) && isWhole(kept) ? kept : undefined;
+  } catch {
+    // none, or one that is damaged
+    return undefined;
+  }
+}
+
+function isWhole({ files, odd, seen, diagnostics }: Kept): boolean {
+  const lists = [seen?.files, seen?.folders, seen?.places, diagnostics];
+  return typeof files === 'string' && typeof odd === 'object' && odd !== null && lists.every(Array.isArray);
+}
+
+const fileOf = ({ kind, path }: Root, { cacheFolder }: LookOptions): string =>
+  join(cacheFolder, `scan-${quickHash([`${kind}:${path}`])}.json`);
+
+const prefixOf = ({ path }: Root): string => (path.endsWith(sep) ? path : path + sep);
+
+/** All that decides what a look finds, besides what is on disk. */
+const purposeOf = ({ real, flatNeedsKey }: Root, { maxDepth, excluded }: ScanOptions): string =>
+  JSON.stringify([buildVersion(), real, flatNeedsKey, maxDepth, excluded]);
