@@ -22,6 +22,9 @@ export const SPAWNING_TOOLS: readonly string[] = [
   'apply_diff',
 ];
 
+/** Tools that act on the working folder, besides those of MCP servers. */
+const FOLDER_TOOLS = ['read_file', 'list_files', 'grep', 'write_file', 'edit_file', 'shell'];
+
 /** Tools that can put something into a scratch folder. */
 const SCRATCH_TOOLS = ['write_file', 'edit_file', 'shell'];
 
@@ -64,10 +67,12 @@ export async function planChild(options: ChildPlanOptions): Promise<SessionPlan>
   const permissions = narrowPermissions(joined(narrowedBy(above.thread)), skill);
   const narrow = narrowingOf(tools, permissions, options.isDeepest);
   const names = narrow(tools.map((tool) => tool.name));
-  const writes = options.hasScratch && SCRATCH_TOOLS.some((name) => names.includes(name));
+  const has = (wanted: readonly string[]) => wanted.some((name) => names.includes(name));
+  const cwd = has(FOLDER_TOOLS) || mayUseMcp(skill, narrow) ? info.cwd : undefined;
+  const writes = options.hasScratch && has(SCRATCH_TOOLS);
   return {
     info,
-    system: await systemPrompt(skill, body, task, { cwd: info.cwd, writes, tools }),
+    system: await systemPrompt(skill, body, task, { cwd, writes, tools }),
     tools,
     narrow,
     isNamed: (name) => skill.allowedTools !== undefined && narrowTools([name], skill.allowedTools, []).length > 0,
@@ -91,8 +96,9 @@ async function systemPrompt(
   skill: Skill,
   body: SkillBody,
   task: string,
-  { cwd, writes, tools }: { cwd: string; writes: boolean; tools: readonly Tool[] },
+  { cwd, writes, tools }: { cwd: string | undefined; writes: boolean; tools: readonly Tool[] },
 ): Promise<string> {
+  const place = cwd === undefined ? '' : ` ${prompt('child-folder', { cwd })}`;
   const scratch = writes ? ` ${prompt('child-scratch')}` : '';
   // A tool of the program around us is unknown to the library of skills, and there all the same.
   const isThere = (message: string) => tools.some(({ name }) => message.endsWith(`: ${name}`));
@@ -102,8 +108,14 @@ async function systemPrompt(
   const schema = skill.outputSchema
     ? `\n\n${prompt('output-schema', { schema: JSON.stringify(skill.outputSchema) })}`
     : '';
-  return `${await renderChildPrompt(skill, body.text, task)}\n\n${prompt('child-runtime', { cwd })}${scratch}${note}${schema}`;
+  const instructions = await renderChildPrompt(skill, body.text, task);
+  const gap = instructions.endsWith('\n') ? '\n' : '\n\n';
+  return `${instructions}${gap}${prompt('child-runtime', { place })}${scratch}${note}${schema}`;
 }
+
+/** Servers may come, and change their tools, after the prompt is written: what its skill allows decides. */
+const mayUseMcp = ({ allowedTools = [] }: Skill, narrow: (names: string[]) => string[]): boolean =>
+  narrow(['call_tool']).length > 0 || allowedTools.some(({ tool }) => tool.startsWith('mcp__') || tool.includes('*'));
 
 /** The parent's grants and refusals with the skill's own added: they only narrow. */
 function narrowPermissions(above: Narrowed | undefined, skill: Skill): Narrowed | undefined {

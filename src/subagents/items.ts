@@ -2,25 +2,19 @@ import type { LimitHit, LimitReached } from '../core/budget.ts';
 import { describeError, isCancellation, ReasonixError } from '../core/errors.ts';
 import { allSettled, Parked } from '../core/parked.ts';
 import { prompt } from '../core/prompts.ts';
-import { byteLength, clipGraphemes, oneLine } from '../core/text.ts';
-import { totalTokens } from '../core/usage.ts';
 import { neutralise } from '../skills/neutralise.ts';
 import type { Skill, SkillBody } from '../skills/types.ts';
 import type { SessionStore } from '../store/contract.ts';
 import type { ToolOutcome } from '../tools/define-tool.ts';
 import type { RunSkillInput } from '../tools/skill-service.ts';
 import { usageEvent } from './child-end.ts';
-import { clippedAnswer, fairShare } from './fair-share.ts';
+import { isAnswered, itemsText } from './items-text.ts';
 import type { LiveSession } from './live.ts';
-import { type ChildResult, statusText } from './result-text.ts';
+import type { ChildResult } from './result-text.ts';
 import type { SubagentRunner } from './runner.ts';
 
 /** Most items of one call. */
 export const MOST_ITEMS = 100;
-
-/** Most graphemes of an item, and of why it ended, that its section repeats. */
-const LONGEST_ITEM = 60;
-const LONGEST_WHY = 300;
 
 export interface ItemsRequest {
   runner: SubagentRunner;
@@ -107,40 +101,4 @@ async function runItem(request: ItemsRequest, item: string, call: string): Promi
     const limit = ReasonixError.isInstance(error, 'limit') ? (error as LimitReached).hit : undefined;
     return limit ? { item, why, limit } : { item, why };
   }
-}
-
-const isAnswered = ({ turn }: ChildResult): boolean => turn.status === 'completed' || turn.status === 'limit';
-
-/** All sections in at most `limit` bytes: longer answers are cut, and say how to read on. */
-function itemsText(ends: readonly ItemEnd[], skill: string, limit: number): string {
-  const count = ends.length;
-  const states = ends.map((end) => ('why' in end ? 'not started' : statusText(end.result.turn)));
-  const summary = [...new Set(states)]
-    .map((state) => `${states.filter((each) => each === state).length} ${state}`)
-    .join(', ');
-  const lead = prompt('items-result', { count, summary, quoted: JSON.stringify(skill) });
-  const render = (bytes: number) =>
-    [lead, ...ends.map((end, index) => section(end, { number: index + 1, count }, bytes))].join('\n\n');
-  const answers = ends.map((end) => ('why' in end ? 0 : byteLength(end.result.turn.answer)));
-  const room = limit - byteLength(render(0)) - 2 * count;
-  return render(Math.max(1, fairShare(answers, room)));
-}
-
-/** `bytes` is what the answer may have; none with 0. */
-function section(end: ItemEnd, place: { number: number; count: number }, bytes: number): string {
-  const item = clipGraphemes(neutralise(oneLine(end.item)), LONGEST_ITEM);
-  if ('why' in end) return prompt('item-not-started', { ...place, item, why: clipGraphemes(end.why, LONGEST_WHY) });
-  const { reference, skill, turn, changes = '' } = end.result;
-  const header = prompt('item-result', {
-    ...place,
-    item,
-    reference,
-    status: statusText(turn),
-    skill,
-    steps: turn.steps,
-    tokens: totalTokens(turn.usage.total),
-  });
-  const why = isAnswered(end.result) ? '' : clipGraphemes(turn.reason ?? '', LONGEST_WHY);
-  const answer = bytes === 0 ? '' : clippedAnswer(turn.answer, bytes, reference);
-  return [header, why && prompt('subagent-why', { why }), answer, changes].filter((part) => part !== '').join('\n\n');
 }

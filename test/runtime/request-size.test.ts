@@ -36,10 +36,40 @@ test("a child's first request is small: its body, its task, its own tools, and l
   expect(child?.tools[1]?.description).not.toContain('sub-agent');
   // The library of skills does not know a tool of the program around it: the child has it all the same.
   expect(child?.system).toBe(
-    `Take one note, then answer.\n\nYou are a sub-agent in ${shop.cwd}. Nobody can answer questions. Only your last message returns: put the whole answer into it.`,
+    'Take one note, then answer.\n\nYou are a sub-agent. Ask no questions. Only your last message returns: put the whole answer into it.',
   );
-  const own = sizeOf('Take one note, then answer.') + sizeOf('the task') + sizeOf(child?.tools[0]) + sizeOf(shop.cwd);
-  expect(child && size(child) - own).toBeLessThan(640);
+  const own = sizeOf('Take one note, then answer.') + sizeOf('the task') + sizeOf(child?.tools[0]);
+  expect(child && size(child) - own).toBeLessThan(560);
+});
+
+test.each<[string, boolean, Record<string, unknown>]>([
+  ['a tool that reads files', true, { 'allowed-tools': 'note, read_file' }],
+  ['a shell', true, { 'allowed-tools': 'shell(git *)' }],
+  ['all tools', true, {}],
+  ['a tool of an MCP server, also one that comes later', true, { 'allowed-tools': 'mcp__docs__find' }],
+  ['any tools of some name', true, { 'allowed-tools': '*_find' }],
+  ['a tool of the program around it', false, { 'allowed-tools': 'note' }],
+  ['the web, and sub-agents', false, { 'allowed-tools': 'web_fetch, run_skill' }],
+  ['files, which are refused it', false, { 'allowed-tools': 'note, write_file', 'read-only': true }],
+  ['no tool', false, { 'allowed-tools': [] }],
+])('a child that has %s is told where it works: %s', async (_, isTold, keys) => {
+  const shop = workshop();
+  shop.skill('worker', { runAs: 'subagent', ...keys }, 'Work.\n');
+  const { runtime, model } = await shop.open(() => 'done', { tools: [note] });
+  const run = await runtime.skill('worker').run('x');
+  await run.continue('more');
+  const [first, second] = model.requests.map(({ system }) => system);
+  expect(first?.startsWith(`Work.\n\nYou are a sub-agent${isTold ? ` in ${shop.cwd}` : ''}. `)).toBe(true);
+  expect(second).toBe(first);
+});
+
+test('a parent is shown run_skill with as few words as it takes', async () => {
+  const shop = workshop();
+  shop.skill('worker', { runAs: 'subagent' }, 'Work.');
+  const { runtime, model } = await shop.open(() => 'done');
+  await (await runtime.session()).send('x').result;
+  const tool = model.requests[0]?.tools.find(({ name }) => name === 'run_skill');
+  expect(sizeOf(tool?.parameters)).toBeLessThanOrEqual(610);
 });
 
 test('a child is told of a tool that its skill names and nobody has', async () => {

@@ -3,10 +3,12 @@ import type { SessionEvent } from '../../src/core/events.ts';
 import type { ModelRequest } from '../../src/models/contract.ts';
 import { Thread } from '../../src/session/thread.ts';
 import { memoryStore } from '../../src/store/memory.ts';
-import { call, referencesIn, workshop } from '../runtime/workshop.ts';
+import { call, workshop } from '../runtime/workshop.ts';
 
 const lastText = ({ messages }: ModelRequest) => (messages.at(-1) as { content: string }).content;
 const hasResult = ({ messages }: ModelRequest) => messages.some(({ role }) => role === 'tool');
+/** References of the items that have one, in order. */
+const refsOf = (result: string) => [...result.matchAll(/^Item \d+ · (sa_\w+)/gm)].map(([, ref]) => ref);
 /** A parent that makes one call, then answers with its result. */
 const once = (input: Record<string, unknown>, child: (request: ModelRequest) => unknown) => (request: ModelRequest) => {
   if (request.skill) return child(request) as string;
@@ -25,15 +27,16 @@ describe('run_skill with items', () => {
     );
     const run = await (await runtime.session()).send('go').result;
     expect(run.answer).toMatch(
-      /^3 items: 2 completed, 1 failed\. Continue one with run_skill \{"name":"dig","continue_from":"sa_…","arguments":"…"\}\.\n\nItem 1 of 3: gold\nSubagent reference: sa_\w+\nStatus: completed\nSkill: dig · steps 1 · tokens \d+\n\nfound Dig for gold\n\nItem 2 of 3: \{"kind":"tin"\}\nSubagent reference: sa_\w+\nStatus: failed\n[\s\S]*the shovel broke[\s\S]*Item 3 of 3: lead\n[\s\S]*found Dig for lead$/,
+      /^Items: 2 completed, 1 failed · steps 2 · tokens \d+\. Continue one with run_skill \{"name":"dig","continue_from":"sa_…","arguments":"…"\}\.\n\nItem 1 · sa_\w+: gold\nfound Dig for gold\n\nItem 2 · sa_\w+ · failed: \{"kind":"tin"\}\nIt ended early: [\s\S]*the shovel broke[\s\S]*\n\nItem 3 · sa_\w+: lead\nfound Dig for lead$/,
     );
     const events = await runtime.store.read(run.session);
     const usage = events.flatMap((event) => (event.type === 'usage' ? [event] : []));
     const [started] = events.flatMap((event) => (event.type === 'tool.started' ? [event.call] : []));
     expect(usage.map((event) => event.call)).toEqual([1, 2, 3].map((n) => `${started}#${n}`));
     const { children } = Thread.fold(run.session, events);
-    const refs = [...run.answer.matchAll(/^Subagent reference: (\S+)$/gm)].map(([, ref]) => ref);
-    expect(children.map(({ ref }) => ref)).toEqual(refs);
+    expect(children.map(({ ref }) => ref)).toEqual(refsOf(run.answer));
+    const tokens = run.subagents.reduce((total, { usage: { input, output } }) => total + input + output, 0);
+    expect(run.answer).toContain(` · tokens ${tokens}.`);
     expect(run.subagents).toHaveLength(3);
     const sum = run.subagents.reduce((total, { usage: { input } }) => total + input, run.usage.own.input);
     expect(run.usage.total.input).toBe(sum);
@@ -53,7 +56,7 @@ describe('run_skill with items', () => {
       }),
       { overrides: ['agent.max_concurrent=3'] },
     );
-    expect((await (await runtime.session()).send('go').result).answer).toContain('12 items: 12 completed');
+    expect((await (await runtime.session()).send('go').result).answer).toMatch(/^Items: 12 completed · steps 12 · /);
     expect(most).toBe(3);
   });
 
@@ -68,9 +71,9 @@ describe('run_skill with items', () => {
     );
     const { answer, subagents } = await (await runtime.session()).send('go').result;
     expect(subagents).toHaveLength(2);
-    expect(answer).toContain('5 items: 2 completed, 3 not started');
-    expect(answer.match(/Item [34] of 5: [cd]\nNot started: .*ceiling of 2/g)).toHaveLength(2);
-    expect(answer).toContain('Item 5 of 5: \nNot started: the item is empty');
+    expect(answer).toMatch(/^Items: 2 completed, 3 not started · steps 2 · /);
+    expect(answer.match(/^Item [34] · not started: [cd]\n.*ceiling of 2/gm)).toHaveLength(2);
+    expect(answer).toContain('Item 5 · not started: \nthe item is empty');
   });
 
   it('keeps 100 long answers under the limit; each is read on by its reference', async () => {
@@ -83,7 +86,7 @@ describe('run_skill with items', () => {
         if (!hasResult(request)) return { calls: [call('run_skill', { name: 'dig', items })] };
         const result = lastText(request);
         const pointer = /read_result (\{.*?\}) …\]/.exec(result)?.[1];
-        return pointer && result.startsWith('100 items')
+        return pointer && result.startsWith('Items: 100 completed')
           ? { calls: [{ name: 'read_result', arguments: pointer }] }
           : result;
       },
@@ -96,7 +99,7 @@ describe('run_skill with items', () => {
     );
     expect(Buffer.byteLength(result?.content ?? '')).toBeLessThanOrEqual(32 * 1024);
     expect(result?.full).toBeUndefined();
-    expect(result?.content.match(/^Subagent reference: sa_\w+$/gm)).toHaveLength(100);
+    expect(refsOf(result?.content ?? '')).toHaveLength(100);
     expect(result?.content.match(/read on with read_result \{"reference":"sa_\w+","offset":\d+\}/g)).toHaveLength(100);
     expect(answer).toMatch(/^é+ end$/);
   });
@@ -154,7 +157,7 @@ describe('run_skill with items', () => {
     const ref = first.subagents[0]?.ref ?? '';
     const both = await session.runSkill({ name: 'dig', items: ['a', 'b'], inputs_from: [ref] }).result;
     expect(both.status).toBe('completed');
-    expect(both.answer).toMatch(/^2 items: 2 completed[\s\S]*\n\nsecret 7\n\nItem 2[\s\S]*\n\nsecret 7$/);
+    expect(both.answer).toMatch(/^Items: 2 completed.*\n\nItem 1 .*\nsecret 7\n\nItem 2 .*\nsecret 7$/);
   });
 
   it('finds every child again after a crash, wherever it happened', async () => {
@@ -175,17 +178,17 @@ describe('run_skill with items', () => {
     }
     const parent = logs.get(session.id) ?? [];
     const cut = parent.findIndex(({ type }) => type === 'tool.started') + 1;
-    const [one, two] = [...undisturbed.answer.matchAll(/^Subagent reference: (\S+)$/gm)].map(([, ref]) => ref);
+    const [one = '', two = ''] = refsOf(undisturbed.answer);
     // The first had ended, the second was in the middle, and there was no room for the third.
     const store = memoryStore();
     await store.append(session.id, 0, parent.slice(0, cut));
-    await store.append(one ?? '', 0, logs.get(one ?? '') ?? []);
-    await store.append(two ?? '', 0, (logs.get(two ?? '') ?? []).slice(0, -2));
+    await store.append(one, 0, logs.get(one) ?? []);
+    await store.append(two, 0, (logs.get(two) ?? []).slice(0, -2));
     const after = await shop.open(script, { ...options, store });
     const resumed = await (await after.runtime.session({ resume: session.id })).resume().result;
-    expect(resumed.answer).toContain('3 items: 2 completed, 1 not started');
-    expect(referencesIn([{ role: 'tool', content: resumed.answer }])).toEqual([one]);
-    expect(resumed.answer).toContain(two);
+    expect(resumed.answer).toMatch(/^Items: 2 completed, 1 not started · /);
+    expect(refsOf(resumed.answer)).toEqual([one, two]);
+    expect(resumed.answer).toBe(undisturbed.answer);
     expect((await store.list({ root: session.id, kind: 'child' })).sessions).toHaveLength(2);
     const usage = (await store.read(session.id)).filter(({ type }) => type === 'usage');
     const before = parent.filter(({ type }) => type === 'usage');
