@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
 import { access, chmod, mkdir, open, rename, stat, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { KeyedQueue } from '../core/keyed-queue.ts';
 import { problem } from './tool-problem.ts';
 
 /** Bytes of the file that was there before, `undefined` when there was none. */
@@ -38,19 +39,7 @@ export async function writeAtomically(real: string, bytes: Uint8Array, shown: st
   return existing?.size;
 }
 
-const queues = new Map<string, Promise<unknown>>();
+const changes = new KeyedQueue();
 
 /** Runs the changes of one file one after the other, those of sessions that run side by side too. */
-export async function oneAtATime<T>(real: string, change: () => Promise<T>): Promise<T> {
-  const before = queues.get(real);
-  const turn = (async () => {
-    await before?.catch(() => {});
-    return change();
-  })();
-  queues.set(real, turn);
-  try {
-    return await turn;
-  } finally {
-    if (queues.get(real) === turn) queues.delete(real);
-  }
-}
+export const oneAtATime = <T>(real: string, change: () => Promise<T>): Promise<T> => changes.run(real, change);

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { KeyedQueue } from '../../core/keyed-queue.ts';
 import { makePrivate } from '../own-folders.ts';
 import { git, gitPaths } from './git.ts';
 import { commonFolder, gitFolder } from './git-folder.ts';
@@ -22,21 +23,7 @@ export interface WorktreeOptions {
 }
 
 /** Commands that add to, or take from, the list of worktrees of a repository go one after the other. */
-const queues = new Map<string, Promise<unknown>>();
-
-async function inTurn<T>(repository: string, work: () => Promise<T>): Promise<T> {
-  const before = queues.get(repository);
-  const turn = (async () => {
-    await before?.catch(() => {});
-    return work();
-  })();
-  queues.set(repository, turn);
-  try {
-    return await turn;
-  } finally {
-    if (queues.get(repository) === turn) queues.delete(repository);
-  }
-}
+const listChanges = new KeyedQueue();
 
 /** Whether the worktree is there as it was made. */
 export async function isIntact(folder: string, base: string): Promise<boolean> {
@@ -54,7 +41,7 @@ export async function isIntact(folder: string, base: string): Promise<boolean> {
 export async function makeWorktree({ folder, repository, head, base, patch }: WorktreeOptions): Promise<void> {
   await removeWorktree(folder, repository);
   await makePrivate(dirname(folder));
-  await inTurn(repository, () =>
+  await listChanges.run(repository, () =>
     git(repository, ['worktree', 'add', '--quiet', '--force', '--detach', '--no-checkout', folder, head]),
   );
   const files = await git(folder, ['read-tree', '--reset', '-u', base], { codes: [0, 128] });
@@ -122,9 +109,9 @@ async function knownWorktrees(common: string): Promise<string[]> {
 async function forgetWorktree(folder: string, common: string): Promise<void> {
   // The repository may be gone, or damaged; then nothing has to be taken from it.
   if (!existsSync(common)) return;
-  await inTurn(common, () =>
-    git(common, ['worktree', 'remove', '--force', '--force', folder], { codes: [0, 1, 128] }),
-  ).catch(() => {});
+  await listChanges
+    .run(common, () => git(common, ['worktree', 'remove', '--force', '--force', folder], { codes: [0, 1, 128] }))
+    .catch(() => {});
 }
 
 async function whyNot(repository: string, base: string, why: string): Promise<Error> {
