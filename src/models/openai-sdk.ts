@@ -1,25 +1,42 @@
 import type OpenAI from 'openai';
-import type { Decoder } from './attempt.ts';
+import { attempt, type Collector, type Decoder } from './attempt.ts';
+import type { ModelClient, ModelReply, ModelRequest } from './contract.ts';
 import { dialectOf } from './dialects.ts';
-import { watchedFetch } from './watched-fetch.ts';
+import { type Watch, watchedFetch } from './watched-fetch.ts';
 import type { WireOptions } from './wire.ts';
 
+/** What one of the wires that the SDK speaks has of its own. */
+export interface OpenAIWire {
+  /** What gathers one answer. */
+  collector(): Collector<unknown> & { reply(request: ModelRequest): ModelReply };
+  ask(client: OpenAI, request: ModelRequest, how: Pick<Watch, 'signal' | 'fetchOptions'>): Promise<Response>;
+}
+
 /** The SDK's client, and its decoder of streams. */
-export interface OpenAISdk {
+interface Sdk {
   client: OpenAI;
   decode: Decoder<unknown>;
 }
 
-/** The SDK, for both wires that it speaks: loaded, and its client made, when first asked for. */
-export function openaiSdk(options: WireOptions): () => Promise<OpenAISdk> {
-  let sdk: Promise<OpenAISdk> | undefined;
-  return () => {
-    sdk ??= createSdk(options);
-    return sdk;
+/** A client over the SDK, which is loaded when first asked. One call is one attempt. */
+export function openaiSdkClient(options: WireOptions, wire: OpenAIWire): ModelClient {
+  let sdk: Promise<Sdk> | undefined;
+  return {
+    provider: options.name,
+    generate(request, generateOptions) {
+      const collector = wire.collector();
+      return attempt(options, request, generateOptions, collector, async ({ watch, read }) => {
+        sdk ??= createSdk(options);
+        const { client, decode } = await sdk;
+        const { signal, fetchOptions } = watch;
+        await read(await wire.ask(client, request, { signal, fetchOptions }), decode);
+        return collector.reply(request);
+      });
+    },
   };
 }
 
-async function createSdk({ baseUrl, apiKey, headers, name }: WireOptions): Promise<OpenAISdk> {
+async function createSdk({ baseUrl, apiKey, headers, name }: WireOptions): Promise<Sdk> {
   const { default: Client } = await import('openai');
   const { Stream } = await import('openai/core/streaming');
   const client = new Client({
