@@ -1,17 +1,10 @@
-import { LLMock } from '@copilotkit/aimock';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { openRuntime } from '../../src/runtime/open-runtime.ts';
+import { mockServer } from '../helpers/mock-server.ts';
 import { type Workshop, workshop } from '../runtime/workshop.ts';
 
 /** Whole runs against a server that we did not write, on both wires. */
-const mock = new LLMock({ port: 0 });
-beforeAll(async () => void (await mock.start()));
-afterAll(() => mock.stop());
-afterEach(() => {
-  mock.clearFixtures();
-  mock.clearRequests();
-  mock.resetMatchCounts();
-});
+const mock = mockServer();
 
 const wires: [kind: string, model: string][] = [
   ['openai', 'gpt-5'],

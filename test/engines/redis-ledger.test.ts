@@ -1,28 +1,14 @@
-import { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { redisLedger } from '../../src/engines/redis-ledger.ts';
 import { openRedisScripts, type RedisScripts } from '../../src/engines/redis-scripts.ts';
 import { memoryStore } from '../../src/store/memory.ts';
 import type { TreeLedger } from '../../src/subagents/tree-ledger.ts';
-import { hasRedis, type RedisServer, startRedis } from '../helpers/redis.ts';
+import { emptiedRedis } from '../helpers/emptied-redis.ts';
+import { hasRedis } from '../helpers/redis.ts';
 import { LoggedTree, levelsBy, levelsOf } from '../subagents/logged-tree.ts';
 
 describe.skipIf(!hasRedis())('a ledger in Redis', () => {
-  let server: RedisServer;
-  let admin: Redis;
-
-  beforeAll(async () => {
-    server = await startRedis();
-    admin = new Redis(server.url);
-    admin.on('error', () => {});
-  });
-  beforeEach(async () => {
-    await admin.flushall();
-  });
-  afterAll(async () => {
-    admin?.disconnect();
-    await server?.stop();
-  });
+  const own = emptiedRedis();
 
   /** A tree, and two processes' ledgers that are asked in turn. */
   async function open() {
@@ -31,7 +17,7 @@ describe.skipIf(!hasRedis())('a ledger in Redis', () => {
     let asked = 0;
     const acted = new LoggedTree(() => ledgers[asked++ % 2]!);
     for (let count = 0; count < 2; count++) {
-      const redis = await openRedisScripts(server.url);
+      const redis = await openRedisScripts(own.server.url);
       onTestFinished(() => redis.close());
       ledgers.push(redisLedger({ redis, store: acted.store, onProblem: (text) => problems.push(text) }));
     }
@@ -59,9 +45,9 @@ describe.skipIf(!hasRedis())('a ledger in Redis', () => {
     await work(acted);
     for (const ledger of ledgers) expect(await levelsBy(ledger, acted)).toEqual(levelsOf(acted));
     expect(problems).toEqual([]);
-    const [key = ''] = await admin.keys('*');
+    const [key = ''] = await own.admin.keys('*');
     expect(key).toBe(`reasonix:tree:${acted.tree.root}:${acted.tree.turn}`);
-    expect(await admin.ttl(key)).toBeGreaterThan(7 * 24 * 3600 - 60);
+    expect(await own.admin.ttl(key)).toBeGreaterThan(7 * 24 * 3600 - 60);
   });
 
   it('is rebuilt from the logs when it was flushed in the middle of the work, and counts nothing twice', async () => {
@@ -70,11 +56,11 @@ describe.skipIf(!hasRedis())('a ledger in Redis', () => {
       // A third one could come between all attempts of a single step.
       for (let flush = 0; flush < 2; flush++) {
         await new Promise((resolve) => setTimeout(resolve, 3));
-        await admin.flushall();
+        await own.admin.flushall();
       }
     });
     expect(await levelsBy(ledgers[0], acted)).toEqual(levelsOf(acted));
-    await admin.flushall();
+    await own.admin.flushall();
     expect(await levelsBy(ledgers[1], acted)).toEqual(levelsOf(acted));
     expect(problems).toEqual([]);
   });
@@ -98,25 +84,25 @@ describe.skipIf(!hasRedis())('a ledger in Redis', () => {
   }, async () => {
     const { acted, problems, ledgers } = await open();
     await work(acted);
-    await server.kill();
+    await own.server.kill();
     await work(acted);
     // What others do is known when the logs are read the next time.
     await expect.poll(() => levelsBy(ledgers[0], acted), { timeout: 10_000 }).toEqual(levelsOf(acted));
     expect(await ledgers[0].admit(acted.tree, acted.turns[0]!.path, 'more', [acted.turns.length - 1])).toBe(0);
     expect(problems).toEqual(Array(2).fill(expect.stringContaining('away')));
-    await server.start();
-    await expect.poll(() => admin.status, { timeout: 10_000 }).toBe('ready');
+    await own.server.start();
+    await expect.poll(() => own.admin.status, { timeout: 10_000 }).toBe('ready');
     await expect.poll(() => levelsBy(ledgers[0], acted), { timeout: 10_000 }).toEqual(levelsOf(acted));
     const isBack = async () => {
       await levelsBy(ledgers[0], acted);
-      return admin.exists(`reasonix:tree:${acted.tree.root}:${acted.tree.turn}`);
+      return own.admin.exists(`reasonix:tree:${acted.tree.root}:${acted.tree.turn}`);
     };
     await expect.poll(isBack, { timeout: 10_000 }).toBe(1);
     expect(await levelsBy(ledgers[1], acted)).toEqual(levelsOf(acted));
   });
 
   it('tells Redis what was logged while it could not be reached', async () => {
-    const redis = await openRedisScripts(server.url);
+    const redis = await openRedisScripts(own.server.url);
     onTestFinished(() => redis.close());
     let isCut = false;
     const cut: RedisScripts = {
@@ -133,7 +119,7 @@ describe.skipIf(!hasRedis())('a ledger in Redis', () => {
   });
 
   it('has nothing to say of a tree that has no log', async () => {
-    const redis = await openRedisScripts(server.url);
+    const redis = await openRedisScripts(own.server.url);
     onTestFinished(() => redis.close());
     const ledger = redisLedger({ redis, store: memoryStore() });
     expect(await ledger.spent({ root: 'none', turn: 1 }, ['none:1'])).toEqual([{ tokens: 0, cost: 0, spawns: 0 }]);

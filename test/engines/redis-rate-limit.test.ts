@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { redisRateLimit } from '../../src/engines/redis-rate-limit.ts';
 import { openRedisScripts, type RedisScripts } from '../../src/engines/redis-scripts.ts';
-import { hasRedis, type RedisServer, startRedis } from '../helpers/redis.ts';
+import { emptiedRedis } from '../helpers/emptied-redis.ts';
+import { hasRedis } from '../helpers/redis.ts';
 import { spawnTs } from '../helpers/spawn-ts.ts';
 
 const WINDOW = 1_500;
@@ -16,24 +16,10 @@ function busiest(times: readonly number[], window = WINDOW): number {
 }
 
 describe.skipIf(!hasRedis())('a limit of requests a minute over several processes', () => {
-  let server: RedisServer;
-  let admin: Redis;
-
-  beforeAll(async () => {
-    server = await startRedis();
-    admin = new Redis(server.url);
-    admin.on('error', () => {});
-  });
-  beforeEach(async () => {
-    await admin.flushall();
-  });
-  afterAll(async () => {
-    admin?.disconnect();
-    await server?.stop();
-  });
+  const own = emptiedRedis();
 
   async function open(options: { window?: number; prefix?: string } = {}) {
-    const redis = await openRedisScripts(server.url);
+    const redis = await openRedisScripts(own.server.url);
     onTestFinished(() => redis.close());
     const problems: string[] = [];
     const limit = redisRateLimit({ redis, window: WINDOW, onProblem: (text) => problems.push(text), ...options });
@@ -49,7 +35,7 @@ describe.skipIf(!hasRedis())('a limit of requests a minute over several processe
   async function together(most: number, requests: number, meanwhile: (gone: number) => Promise<void>) {
     const times: number[] = [];
     const problems: string[] = [];
-    const args = [server.url, most, WINDOW, requests].map(String);
+    const args = [own.server.url, most, WINDOW, requests].map(String);
     const children = await Promise.all([1, 2, 3].map(() => spawnTs(program, { args })));
     await Promise.all(children.map((child) => child.line()));
     const runs = children.map(async (child) => {
@@ -110,7 +96,7 @@ describe.skipIf(!hasRedis())('a limit of requests a minute over several processe
     timeout: 60_000,
   }, async () => {
     const { times, problems } = await together(10, 9, async (gone) => {
-      if (gone === 15) await admin.flushall();
+      if (gone === 15) await own.admin.flushall();
     });
     expect(times).toHaveLength(27);
     expect(busiest(times)).toBeLessThanOrEqual(10);
@@ -122,7 +108,7 @@ describe.skipIf(!hasRedis())('a limit of requests a minute over several processe
   it('finds out that a newcomer was first after a flush', { timeout: 20_000 }, async () => {
     const old = await open();
     for (let call = 0; call < 4; call++) await old.go(4);
-    await admin.flushall();
+    await own.admin.flushall();
     const newcomer = await open();
     await newcomer.go(4);
     await old.go(4);
@@ -136,30 +122,30 @@ describe.skipIf(!hasRedis())('a limit of requests a minute over several processe
   }, async () => {
     const { go, times, problems } = await open();
     for (let call = 0; call < 2; call++) await go(4);
-    await server.kill();
+    await own.server.kill();
     for (let call = 0; call < 5; call++) await go(4);
     expect(busiest(times)).toBeLessThanOrEqual(4);
     expect(problems).toEqual([expect.stringContaining('away')]);
-    await server.start();
-    await expect.poll(() => admin.status, { timeout: 10_000 }).toBe('ready');
+    await own.server.start();
+    await expect.poll(() => own.admin.status, { timeout: 10_000 }).toBe('ready');
     await delay(2_500);
     for (let call = 0; call < 5; call++) await go(4);
     expect(busiest(times)).toBeLessThanOrEqual(4);
-    expect(await admin.zcard('reasonix:rate:p')).toBeGreaterThan(1);
+    expect(await own.admin.zcard('reasonix:rate:p')).toBeGreaterThan(1);
     expect(problems.filter((text) => text.includes('away'))).toHaveLength(1);
   });
 
   it('waits a window when everything was flushed and nobody else knows', { timeout: 20_000 }, async () => {
     const { go, times, problems } = await open();
     for (let call = 0; call < 3; call++) await go(3);
-    await admin.flushall();
+    await own.admin.flushall();
     for (let call = 0; call < 3; call++) await go(3);
     expect(busiest(times)).toBeLessThanOrEqual(3);
     expect(problems).toHaveLength(1);
   });
 
   it('tells Redis what went while it could not be reached', { timeout: 20_000 }, async () => {
-    const redis = await openRedisScripts(server.url);
+    const redis = await openRedisScripts(own.server.url);
     onTestFinished(() => redis.close());
     let isCut = true;
     const cut: RedisScripts = {
@@ -183,10 +169,10 @@ describe.skipIf(!hasRedis())('a limit of requests a minute over several processe
     const stop = new AbortController();
     const waiting = go(1, stop.signal);
     await delay(300);
-    expect(await admin.zcard('reasonix:rate:p')).toBe(3);
+    expect(await own.admin.zcard('reasonix:rate:p')).toBe(3);
     stop.abort(new Error('given up'));
     await expect(waiting).rejects.toThrow('given up');
-    await expect.poll(() => admin.zcard('reasonix:rate:p')).toBe(2);
+    await expect.poll(() => own.admin.zcard('reasonix:rate:p')).toBe(2);
     await go(1);
     expect(Date.now() - start).toBeLessThan(2 * WINDOW);
   });
@@ -195,7 +181,7 @@ describe.skipIf(!hasRedis())('a limit of requests a minute over several processe
     const { go } = await open();
     await go(1);
     const later = Date.now() + 3_600_000;
-    for (const member of ['a', 'b']) await admin.zadd('reasonix:rate:p', later, member);
+    for (const member of ['a', 'b']) await own.admin.zadd('reasonix:rate:p', later, member);
     const start = Date.now();
     await go(1);
     expect(Date.now() - start).toBeLessThan(2 * WINDOW);
@@ -204,9 +190,9 @@ describe.skipIf(!hasRedis())('a limit of requests a minute over several processe
   it('leaves nothing behind', async () => {
     const { go } = await open();
     await go(5);
-    expect(await admin.keys('*')).toEqual(['reasonix:rate:p']);
-    expect(await admin.pttl('reasonix:rate:p')).toBeGreaterThan(WINDOW);
-    expect(await admin.pttl('reasonix:rate:p')).toBeLessThanOrEqual(4 * (WINDOW + 500));
+    expect(await own.admin.keys('*')).toEqual(['reasonix:rate:p']);
+    expect(await own.admin.pttl('reasonix:rate:p')).toBeGreaterThan(WINDOW);
+    expect(await own.admin.pttl('reasonix:rate:p')).toBeLessThanOrEqual(4 * (WINDOW + 500));
   });
 
   it('works without a server at all', async () => {

@@ -7,6 +7,7 @@ import type { SessionStore } from '../../src/store/contract.ts';
 import { memoryStore } from '../../src/store/memory.ts';
 import { sqliteDriver } from '../../src/store/sqlite/driver.ts';
 import { openSqliteStore } from '../../src/store/sqlite.ts';
+import { alteredStore } from '../helpers/altered-store.ts';
 import { type Accounts, accountsOf, violations } from './check.ts';
 import { goOn, type Life, readLogs, runLives } from './lives.ts';
 import { Machine } from './machine.ts';
@@ -62,7 +63,7 @@ const refused = new WeakSet<SessionStore>();
 function refusing(store: SessionStore, number: number, stays: boolean): SessionStore {
   let count = 0;
   const events = new Set<unknown>();
-  return Object.assign(Object.create(store) as SessionStore, {
+  return alteredStore(store, {
     append: async (...input: Parameters<SessionStore['append']>) => {
       count++;
       const [, , wanted] = input;
@@ -73,11 +74,6 @@ function refusing(store: SessionStore, number: number, stays: boolean): SessionS
       }
       return store.append(...input);
     },
-    read: store.read.bind(store),
-    list: store.list.bind(store),
-    claim: store.claim.bind(store),
-    renew: store.renew.bind(store),
-    release: store.release.bind(store),
   });
 }
 

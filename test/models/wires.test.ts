@@ -1,5 +1,4 @@
-import { LLMock } from '@copilotkit/aimock';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { ReasonixError } from '../../src/core/errors.ts';
 import type { Message } from '../../src/core/messages.ts';
 import { anthropicClient } from '../../src/models/anthropic.ts';
@@ -8,19 +7,13 @@ import { openaiClient } from '../../src/models/openai.ts';
 import { responsesClient } from '../../src/models/responses.ts';
 import { withRetry } from '../../src/models/retry.ts';
 import type { WireOptions } from '../../src/models/wire.ts';
+import { mockServer } from '../helpers/mock-server.ts';
 import { FakeClock } from './fake-clock.ts';
 import { assistant, collect, never, request, result, user } from './requests.ts';
 
 /** The same behaviour on all wires, against a server that we did not write. */
 const KEY = 'sk-test-0123456789abcdef';
-const mock = new LLMock({ port: 0 });
-beforeAll(async () => void (await mock.start()));
-afterAll(() => mock.stop());
-afterEach(() => {
-  mock.clearFixtures();
-  mock.clearRequests();
-  mock.resetMatchCounts();
-});
+const mock = mockServer();
 
 const tools = ['get_weather', 'get_time'].map((name) => ({
   name,

@@ -3,14 +3,14 @@ import { ReasonixError } from '../../src/core/errors.ts';
 import { inProcessEngine } from '../../src/engines/in-process.ts';
 import { unfitDelay } from '../../src/engines/retry.ts';
 import type { RunEnd } from '../../src/runtime/worker.ts';
-import type { SessionStore } from '../../src/store/contract.ts';
 import { memoryStore } from '../../src/store/memory.ts';
+import { alteredStore } from '../helpers/altered-store.ts';
 import { workshop } from './workshop.ts';
 
 it('leaves a turn alone that somebody else ended a moment before it took the lease', async () => {
   const store = memoryStore();
   /** Another worker was faster, and is gone again. */
-  const slow: SessionStore = Object.assign(Object.create(store) as SessionStore, {
+  const slow = alteredStore(store, {
     async claim(session: string, owner: string, ttl?: number) {
       const lastSeq = (await store.read(session)).length;
       if (ends.length === 0) {
@@ -18,11 +18,6 @@ it('leaves a turn alone that somebody else ended a moment before it took the lea
       }
       return store.claim(session, owner, ttl);
     },
-    read: (session: string, fromSeq?: number) => store.read(session, fromSeq),
-    append: (...args: Parameters<SessionStore['append']>) => store.append(...args),
-    list: (...args: Parameters<SessionStore['list']>) => store.list(...args),
-    renew: (...args: Parameters<SessionStore['renew']>) => store.renew(...args),
-    release: (...args: Parameters<SessionStore['release']>) => store.release(...args),
   });
   const engine = inProcessEngine();
   onTestFinished(() => engine.close());
@@ -47,16 +42,11 @@ it('leaves a turn alone that somebody else ended a moment before it took the lea
 it('leaves a session that it cannot read to others, says so once, and takes it when it can', async () => {
   const store = memoryStore();
   let isNewer = true;
-  const older: SessionStore = Object.assign(Object.create(store) as SessionStore, {
+  const older = alteredStore(store, {
     async read(session: string, fromSeq?: number) {
       if (isNewer) throw new ReasonixError('session_newer', `event 2 of session ${session} is not known`);
       return store.read(session, fromSeq);
     },
-    append: (...args: Parameters<SessionStore['append']>) => store.append(...args),
-    list: (...args: Parameters<SessionStore['list']>) => store.list(...args),
-    claim: (...args: Parameters<SessionStore['claim']>) => store.claim(...args),
-    renew: (...args: Parameters<SessionStore['renew']>) => store.renew(...args),
-    release: (...args: Parameters<SessionStore['release']>) => store.release(...args),
   });
   const engine = inProcessEngine();
   onTestFinished(() => engine.close());
@@ -90,17 +80,12 @@ it('counts the time of a turn by the clock of the store', async () => {
   const hour = 3_600_000;
   const store = memoryStore();
   /** A worker whose clock is an hour ahead: what was logged a moment ago seems to be long ago. */
-  const early: SessionStore = Object.assign(Object.create(store) as SessionStore, {
+  const early = alteredStore(store, {
     clockAhead: () => -hour,
     async read(session: string, fromSeq?: number) {
       const events = await store.read(session, fromSeq);
       return events.map((event) => ({ ...event, at: new Date(Date.parse(event.at) - hour).toISOString() }));
     },
-    append: (...args: Parameters<SessionStore['append']>) => store.append(...args),
-    list: (...args: Parameters<SessionStore['list']>) => store.list(...args),
-    claim: (...args: Parameters<SessionStore['claim']>) => store.claim(...args),
-    renew: (...args: Parameters<SessionStore['renew']>) => store.renew(...args),
-    release: (...args: Parameters<SessionStore['release']>) => store.release(...args),
   });
   const engine = inProcessEngine();
   onTestFinished(() => engine.close());

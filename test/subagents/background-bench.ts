@@ -1,14 +1,25 @@
 import { expect } from 'vitest';
+import { z } from 'zod';
 import type { SessionEvent, StoredEvent } from '../../src/core/events.ts';
 import { addUsage, noUsage, type Usage } from '../../src/core/usage.ts';
 import type { ModelRequest } from '../../src/models/contract.ts';
 import type { SessionStore } from '../../src/store/contract.ts';
 import { memoryStore } from '../../src/store/memory.ts';
+import { defineTool } from '../../src/tools/define-tool.ts';
 import { call } from '../runtime/workshop.ts';
 
 /** A call of `run_skill` that does not wait. */
 export const beside = (name: string, task: string, more: Record<string, unknown> = {}) =>
   call('run_skill', { name, arguments: task, background: true, ...more });
+
+/** What a child does that has more than one step. */
+export const tick = defineTool({
+  name: 'tick',
+  description: 'Passes time.',
+  input: z.object({}),
+  effects: 'read',
+  execute: async () => 'tick',
+});
 
 /** References of the children that a request's history has as started, in order. */
 export const startedIn = ({ messages }: ModelRequest): string[] => [

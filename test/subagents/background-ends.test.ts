@@ -1,9 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
 import type { ModelRequest } from '../../src/models/contract.ts';
 import type { ScriptedReply } from '../../src/models/scripted-format.ts';
-import { defineTool } from '../../src/tools/define-tool.ts';
 import { call, workshop } from '../runtime/workshop.ts';
 import {
   arrivedIn,
@@ -14,17 +12,10 @@ import {
   noticesIn,
   recordingStore,
   startedIn,
+  tick,
 } from './background-bench.ts';
 
 const HANG: ScriptedReply = { faults: [{ hang: true, times: 'always' }] };
-
-const tick = defineTool({
-  name: 'tick',
-  description: 'Passes time.',
-  input: z.object({}),
-  effects: 'read',
-  execute: async () => 'tick',
-});
 
 /** Children of `dig` say something, then hang until they are told to stop; `fast` ones answer. */
 function hanging() {

@@ -1,10 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
 import type { ModelRequest } from '../../src/models/contract.ts';
 import type { ScriptedFunction } from '../../src/models/scripted.ts';
-import { defineTool } from '../../src/tools/define-tool.ts';
 import { call, type Workshop, workshop } from '../runtime/workshop.ts';
-import { arrivedIn, beside, checkLogs, logsOf, recordingStore, startedIn, storeOf } from './background-bench.ts';
+import { arrivedIn, beside, checkLogs, logsOf, recordingStore, startedIn, storeOf, tick } from './background-bench.ts';
 
 /** `none` of them but by its request: what a script answers is the same in every life of a session. */
 interface Scenario {
@@ -15,14 +13,6 @@ interface Scenario {
   overrides?: string[];
   limits?: { steps: number };
 }
-
-const tick = defineTool({
-  name: 'tick',
-  description: 'Passes time.',
-  input: z.object({}),
-  effects: 'read',
-  execute: async () => 'tick',
-});
 
 const answersOf = (request: ModelRequest) =>
   arrivedIn(request)

@@ -6,8 +6,9 @@ import { ReasonixError } from '../../src/core/errors.ts';
 import type { Models } from '../../src/models/contract.ts';
 import { modelsOf } from '../../src/models/models.ts';
 import { type ScriptedFunction, scriptedModel } from '../../src/models/scripted.ts';
+import type { RuntimeOptions } from '../../src/runtime/options.ts';
 import { defineTool } from '../../src/tools/define-tool.ts';
-import { call, referencesIn, workshop } from '../runtime/workshop.ts';
+import { call, referencesIn, type Workshop, workshop } from '../runtime/workshop.ts';
 
 const clock = defineTool({
   name: 'clock',
@@ -33,51 +34,46 @@ const parentAndChild: ScriptedFunction = ({ skill, messages }) => {
 };
 
 /** Models under one name, all others being unknown. */
-function onlyModel(name: string): { models: Models; asked: string[] } {
-  const asked: string[] = [];
+function onlyModel(name: string): Models {
   const { resolve } = modelsOf(scriptedModel(parentAndChild), { model: name });
-  const models: Models = {
+  return {
     async resolve(wanted = name) {
-      if (wanted !== name && wanted !== `scripted/${name}`) {
-        throw new ReasonixError('model_not_found', `no model ${wanted} is configured`);
-      }
-      const resolved = await resolve(wanted);
-      asked.push(resolved.model);
-      return resolved;
+      if (wanted === name || wanted === `scripted/${name}`) return resolve(wanted);
+      throw new ReasonixError('model_not_found', `no model ${wanted} is configured`);
     },
   };
-  return { models, asked };
+}
+
+/** A session that has delegated once, and whose process has ended. */
+async function delegatedOnce(shop: Workshop, options: RuntimeOptions = {}): Promise<{ session: string; ref: string }> {
+  const { runtime } = await shop.open(parentAndChild, options);
+  const session = await runtime.session();
+  const { subagents } = await session.send('start').result;
+  await runtime.close();
+  return { session: session.id, ref: subagents[0]?.ref ?? '' };
 }
 
 test('a continued child is told which of its tools are gone, and goes on without them', async () => {
   const shop = workshop();
   shop.skill('helper', helper, 'Help.');
-  const first = await shop.open(parentAndChild, { tools: [clock] });
-  const session = await first.runtime.session();
-  await session.send('start').result;
-  await first.runtime.close();
+  const { session } = await delegatedOnce(shop, { tools: [clock] });
 
   const second = await shop.open(parentAndChild);
-  const { answer } = await (await second.runtime.session({ resume: session.id })).send('again').result;
+  const { answer } = await (await second.runtime.session({ resume: session })).send('again').result;
   expect(answer).toMatch(/heard: turn of 5\n\n\(These tools are no longer available: clock\. Do without them\.\)/);
 
   const third = await shop.open(parentAndChild, { tools: [clock] });
-  const back = await (await third.runtime.session({ resume: session.id })).send('again').result;
+  const back = await (await third.runtime.session({ resume: session })).send('again').result;
   expect(back.answer).not.toMatch(/no longer available/);
 });
 
 test('a continued child whose model is gone is told, and goes on with the one of its parent', async () => {
   const shop = workshop();
   shop.skill('helper', { ...helper, model: 'old' }, 'Help.');
-  const before = onlyModel('old');
-  const first = await shop.open(parentAndChild, { models: before.models });
-  const session = await first.runtime.session();
-  await session.send('start').result;
-  await first.runtime.close();
+  const { session } = await delegatedOnce(shop, { models: onlyModel('old') });
 
-  const after = onlyModel('new');
-  const second = await shop.open(parentAndChild, { models: after.models, onProblem: () => {} });
-  const resumed = await second.runtime.session({ resume: session.id, model: 'new' });
+  const second = await shop.open(parentAndChild, { models: onlyModel('new'), onProblem: () => {} });
+  const resumed = await second.runtime.session({ resume: session, model: 'new' });
   const result = await resumed.send('again').result;
   expect(result.answer).toMatch(/\(The model old of this thread is no longer available\. You go on as new\.\)/);
   expect(result.subagents).toMatchObject([{ status: 'completed' }]);
@@ -86,13 +82,10 @@ test('a continued child whose model is gone is told, and goes on with the one of
 test('a body that was edited, a tool and a model that are gone are said together, once a continuation', async () => {
   const shop = workshop();
   shop.skill('helper', helper, 'Help.');
-  const first = await shop.open(parentAndChild, { tools: [clock] });
-  const session = await first.runtime.session();
-  await session.send('start').result;
-  await first.runtime.close();
+  const { session } = await delegatedOnce(shop, { tools: [clock] });
   shop.skill('helper', helper, 'Help better.');
   const second = await shop.open(parentAndChild);
-  const { answer } = await (await second.runtime.session({ resume: session.id })).send('again').result;
+  const { answer } = await (await second.runtime.session({ resume: session })).send('again').result;
   expect(answer.match(/was edited since/g)).toHaveLength(1);
   expect(answer.match(/no longer available: clock/g)).toHaveLength(1);
 });
@@ -100,13 +93,10 @@ test('a body that was edited, a tool and a model that are gone are said together
 test('a child whose skill was deleted is told, and goes on by what it has', async () => {
   const shop = workshop();
   shop.skill('helper', { ...helper, 'max-steps': 7, 'read-only': true }, 'Help.');
-  const first = await shop.open(parentAndChild);
-  const session = await first.runtime.session();
-  const ref = (await session.send('start').result).subagents[0]?.ref ?? '';
-  await first.runtime.close();
+  const { session, ref } = await delegatedOnce(shop);
   rmSync(join(shop.cwd, '.reasonix/skills/helper'), { recursive: true });
   const second = await shop.open(parentAndChild);
-  const { subagents } = await (await second.runtime.session({ resume: session.id })).send('again').result;
+  const { subagents } = await (await second.runtime.session({ resume: session })).send('again').result;
   expect(subagents).toMatchObject([{ ref, status: 'completed' }]);
   const said = second.model.requests.flatMap(({ skill, messages }) => (skill === 'helper' ? [messages.at(-1)] : []));
   expect(said).toMatchObject([{ content: expect.stringContaining('"helper" no longer exists') }]);
@@ -118,13 +108,10 @@ test('a child whose skill was deleted is told, and goes on by what it has', asyn
 test('a child that a person goes on with is told, too; without its model it says what to do', async () => {
   const shop = workshop();
   shop.skill('helper', { ...helper, model: 'old' }, 'Help.');
-  const first = await shop.open(parentAndChild, { models: onlyModel('old').models, tools: [clock] });
-  const { subagents } = await (await first.runtime.session()).send('start').result;
-  const ref = subagents[0]?.ref ?? '';
-  await first.runtime.close();
+  const { ref } = await delegatedOnce(shop, { models: onlyModel('old'), tools: [clock] });
   shop.skill('helper', helper, 'Help better.');
 
-  const second = await shop.open(parentAndChild, { models: onlyModel('new').models });
+  const second = await shop.open(parentAndChild, { models: onlyModel('new') });
   const lost = await (await second.runtime.session({ resume: ref })).send('go on').result;
   expect(lost).toMatchObject({ status: 'failed', error: expect.stringMatching(/scripted\/old.*--model NAME/s) });
   const child = await second.runtime.session({ resume: ref, model: 'new' });
