@@ -40,7 +40,8 @@ export const CONFIG_COMMANDS: readonly Command[] = [
   }),
   command({
     name: 'config trust',
-    summary: 'Allow the MCP servers and hooks that the files of this project ask for, after showing them.',
+    summary:
+      'Allow the MCP servers, hooks and addresses of providers that the files of this project name, after showing them.',
     args: [],
     flags: configTrustFlags,
     examples: ['config trust', 'config trust --json'],

@@ -1,18 +1,23 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { ReasonixError } from '../core/errors.ts';
 import type { HookSettings } from '../core/hook-settings.ts';
+import type { ProviderSettings } from '../models/contract.ts';
+import { isVendorOrLocal } from '../models/hosts.ts';
+import { keyVariableOf } from '../models/key-variable.ts';
 import type { McpServerSettings } from '../tools/mcp/settings.ts';
 import { assemble } from './assemble.ts';
 import type { LoadedConfig } from './cascade.ts';
+import { maskAddresses } from './mask.ts';
 import { type Folders, projectFolders } from './places.ts';
 import { describePlace, type Place } from './problems.ts';
 
-/** Something that a project's own files would have this machine run. */
+/** Something that a project's own files would have this machine run, or a place they would have a key sent to. */
 export interface ProjectCommand {
-  kind: 'mcp' | 'hooks';
+  kind: 'mcp' | 'hooks' | 'providers';
   name: string;
-  /** What would run, or which address would be asked. */
+  /** What would run, or which address would be asked or get the key. */
   text: string;
   /** The file that says so. */
   place: string;
@@ -22,7 +27,7 @@ export interface ProjectCommand {
 export interface Trusted {
   mcp: McpServerSettings[];
   hooks: HookSettings[];
-  /** Those of the project, allowed or not. */
+  /** Of the project, allowed or not. A provider that is not allowed gets no key: see `refusedProviders`. */
   commands: ProjectCommand[];
 }
 
@@ -32,10 +37,10 @@ export interface Trusted {
  */
 export function trustedCommands(loaded: LoadedConfig, trustAll = false): Trusted {
   const known = new Set(readTrust(loaded)[projectOf(loaded)]);
-  const commands: ProjectCommand[] = [];
+  const commands: ProjectCommand[] = trustAll ? [] : keyReceivers(loaded, known);
   const allowed = <Entry extends McpServerSettings | HookSettings>(kind: ProjectCommand['kind'], entries: Entry[]) =>
     entries.filter((entry) => {
-      const place = projectPlace(loaded, kind, entry.name);
+      const place = foreignPlace(loaded, kind, entry.name);
       if (place === undefined || trustAll) return true;
       const isTrusted = known.has(fingerprint(kind, entry));
       commands.push({ kind, name: entry.name, text: textOf(entry), place, isTrusted });
@@ -43,11 +48,53 @@ export function trustedCommands(loaded: LoadedConfig, trustAll = false): Trusted
     });
   const mcp = allowed('mcp', loaded.config.mcp);
   const hooks = allowed('hooks', loaded.config.hooks);
-  const refused = commands.filter(({ isTrusted }) => !isTrusted);
+  const refused = commands.filter(({ kind, isTrusted }) => !isTrusted && kind !== 'providers');
   if (refused.length === 0) return { mcp, hooks, commands };
   const own = withoutProject(loaded, refused);
   return { mcp: [...mcp, ...own.mcp], hooks: [...hooks, ...own.hooks], commands };
 }
+
+/**
+ * Providers whose address a project's file chose, by name, with why they get no key: a cloned repository
+ * must not have the keys of its user sent to whom it likes. The vendors' own addresses and this machine
+ * need no word.
+ */
+export function refusedProviders(loaded: LoadedConfig, trustAll = false): ReadonlyMap<string, ReasonixError> {
+  const known = new Set(readTrust(loaded)[projectOf(loaded)]);
+  const waiting = trustAll ? [] : keyReceivers(loaded, known).filter(({ isTrusted }) => !isTrusted);
+  return new Map(
+    waiting.map(({ name, text, place }) => [
+      name,
+      new ReasonixError('config', `the provider ${name} waits for your word: it ${text}`, {
+        hint: `look at ${place}, and allow it with: reasonix config trust`,
+        details: { provider: name, retryable: false },
+      }),
+    ]),
+  );
+}
+
+function keyReceivers(loaded: LoadedConfig, known: ReadonlySet<string>): ProjectCommand[] {
+  return loaded.config.providers.flatMap((provider): ProjectCommand[] => {
+    const { name, base_url: url, headers = {} } = provider;
+    const variable = keyVariableOf(provider);
+    if (url === undefined || isVendorOrLocal(url)) return [];
+    if (variable === undefined && Object.keys(headers).length === 0) return [];
+    const place = foreignPlace(loaded, 'providers', name, 'base_url');
+    if (place === undefined) return [];
+    const sent = [...(variable === undefined ? [] : [`the key in ${variable}`]), ...Object.keys(headers)].join(', ');
+    const isTrusted = known.has(fingerprint('providers', receiverOf(provider)));
+    return [{ kind: 'providers', name, text: `sends ${sent} to ${maskAddresses(url)}`, place, isTrusted }];
+  });
+}
+
+/** What a word on a provider is about: other models or prices need no new one. */
+const receiverOf = ({ name, kind, base_url, api_key_env, headers }: ProviderSettings): object => ({
+  name,
+  kind,
+  base_url,
+  api_key_env,
+  headers,
+});
 
 /**
  * What the user's own files say of entries that a project would change: a cloned repository must not
@@ -76,9 +123,10 @@ function withoutProject(
 /** Allows everything that the project asks for now, and nothing that it asked for before. */
 export function trustProject(loaded: LoadedConfig): ProjectCommand[] {
   const { commands } = trustedCommands(loaded);
-  const { mcp, hooks } = loaded.config;
-  const entryOf = ({ kind, name }: ProjectCommand) =>
-    (kind === 'mcp' ? mcp : hooks).find((entry) => entry.name === name) as McpServerSettings | HookSettings;
+  const entries = { ...loaded.config, providers: loaded.config.providers.map(receiverOf) } as {
+    [Kind in ProjectCommand['kind']]: { name: string }[];
+  };
+  const entryOf = ({ kind, name }: ProjectCommand) => entries[kind].find((entry) => entry.name === name) ?? {};
   const prints = commands.map((command) => fingerprint(command.kind, entryOf(command)));
   const all = { ...readTrust(loaded), [projectOf(loaded)]: prints };
   if (prints.length === 0) delete all[projectOf(loaded)];
@@ -109,11 +157,16 @@ function readTrust(loaded: LoadedConfig): Record<string, string[]> {
   }
 }
 
-/** The project's file that has a part in an entry; none when it is the user's own from end to end. */
-function projectPlace({ sources, folders }: LoadedConfig, kind: string, name: string): string | undefined {
+/** The project's file that has a part in an entry, or in one key of it; none when that is the user's own from end to end. */
+function foreignPlace(
+  { sources, folders }: LoadedConfig,
+  kind: ProjectCommand['kind'],
+  name: string,
+  part = '',
+): string | undefined {
   for (const [key, source] of sources) {
     if (!key.startsWith(`${kind}.`)) continue;
-    const isEntry = key.startsWith(`${kind}.${name}.`) || key.startsWith(`${kind}.${JSON.stringify(name)}.`);
+    const isEntry = [name, JSON.stringify(name)].some((each) => key.startsWith(`${kind}.${each}.${part}`));
     if (isEntry && isForeign(source, folders)) return describePlace(source);
   }
   return undefined;
@@ -126,7 +179,7 @@ function isForeign({ tier, path }: Pick<Place, 'tier' | 'path'>, { reasonixHome,
   return tier === 'project' || !own.includes(dirname(path));
 }
 
-function fingerprint(kind: string, entry: McpServerSettings | HookSettings): string {
+function fingerprint(kind: ProjectCommand['kind'], entry: object): string {
   const sorted = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(sorted);
     if (typeof value !== 'object' || value === null) return value;

@@ -12,3 +12,15 @@ const OWN_URL: Readonly<Record<ProviderSettings['kind'], string>> = {
 export function hostOf({ kind, base_url: url = OWN_URL[kind] }: Pick<ProviderSettings, 'kind' | 'base_url'>): string {
   return URL.canParse(url) ? new URL(url).hostname : '';
 }
+
+/** Domains at which nobody but a vendor of models answers. */
+const VENDORS =
+  /(^|\.)(?:anthropic\.com|deepseek\.com|groq\.com|mistral\.ai|moonshot\.(?:ai|cn)|openai\.com|openrouter\.ai)$/;
+const LOCAL = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
+
+/** Whether an address is that of a vendor of models, over TLS, or of this machine. */
+export function isVendorOrLocal(url: string): boolean {
+  if (!URL.canParse(url)) return false;
+  const { protocol, hostname } = new URL(url);
+  return LOCAL.test(hostname) || (protocol === 'https:' && VENDORS.test(hostname));
+}

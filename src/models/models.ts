@@ -5,10 +5,10 @@ import { sharedBackoff } from './backoff.ts';
 import { systemClock } from './clock.ts';
 import type { ModelClient, Models, ProviderSettings, ResolvedModel } from './contract.ts';
 import { defaultLimits } from './default-limits.ts';
-import { dialectOf } from './dialects.ts';
 import { type Candidate, FallbackClient } from './fallback.ts';
 import { findModel, type Located, nameOf } from './find-model.ts';
 import { hostOf } from './hosts.ts';
+import { keyVariableOf } from './key-variable.ts';
 import { priceOf } from './prices.ts';
 import { processRateLimit, type RateLimit } from './rate-limit.ts';
 import { type RetryOptions, withRetry } from './retry.ts';
@@ -29,6 +29,8 @@ export interface ModelsOptions {
   idleTimeout?: number | undefined;
   /** Names of models that are asked, in order, when one fails for good; default none. */
   fallbackModels?: readonly string[] | undefined;
+  /** Providers by name that must not be asked, with what whoever asks for one is told; default none. */
+  refused?: ReadonlyMap<string, ReasonixError> | undefined;
   /** Knows the list prices of well-known models; default true. */
   defaultPrices?: boolean | undefined;
 }
@@ -129,6 +131,8 @@ class ProviderModels implements Models {
   }
 
   async #build(settings: ProviderSettings): Promise<ModelClient> {
+    const refusal = this.#options.refused?.get(settings.name);
+    if (refusal !== undefined) throw refusal;
     const { idleTimeout } = this.#options;
     const retry = { ...this.#options.retry, rate: this.#rate(settings) };
     const clock = retry.clock ?? systemClock;
@@ -194,18 +198,6 @@ async function wireClient(
     case 'anthropic':
       return (await import('./anthropic.ts')).anthropicClient(wire);
   }
-}
-
-/** The variable that holds the key; a server that nobody knows needs none unless one is named. */
-function keyVariableOf(settings: ProviderSettings): string | undefined {
-  if (settings.api_key_env) return settings.api_key_env;
-  if (settings.kind === 'scripted') return undefined;
-  if (settings.kind === 'anthropic') {
-    const isOwn = settings.base_url === undefined || /\banthropic\.com\b/.test(settings.base_url);
-    return isOwn ? 'ANTHROPIC_API_KEY' : undefined;
-  }
-  const host = settings.base_url === undefined ? 'openai' : '';
-  return dialectOf({ name: host, baseUrl: settings.base_url }).keyVariable;
 }
 
 async function loadScripted(

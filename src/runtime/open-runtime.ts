@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { type LoadedConfig, loadConfig } from '../config/cascade.ts';
 import { isSecretName } from '../config/mask.ts';
+import { refusedProviders } from '../config/trust.ts';
 import { messageOf, ReasonixError } from '../core/errors.ts';
 import type { EventOf } from '../core/events.ts';
 import { narrowTools, parseToolRules } from '../core/tool-rules.ts';
@@ -39,7 +40,7 @@ import { Observers } from './observers.ts';
 import { type EngineAccess, engineAccess } from './open-engine.ts';
 import { openConfiguredStore } from './open-store.ts';
 import type { RuntimeOptions } from './options.ts';
-import { outsideCommands } from './outside-commands.ts';
+import { isTrusted, outsideCommands } from './outside-commands.ts';
 import { cacheFolder, installRoot } from './places.ts';
 import { listedSkills, renderRequired, requiredSet } from './required-set.ts';
 import { ruleProblems } from './rule-problems.ts';
@@ -249,10 +250,11 @@ function secretsOf(env: Readonly<Record<string, string | undefined>>, keys: read
 
 async function configuredModels(
   options: RuntimeOptions,
-  { config, folders }: LoadedConfig,
+  loaded: LoadedConfig,
   env: Readonly<Record<string, string | undefined>>,
   rateLimit: RateLimit | undefined,
 ): Promise<Models> {
+  const { config, folders } = loaded;
   if (options.model !== undefined && typeof options.model !== 'string')
     return modelsOf(options.model, { model: 'default', retry: { deadline: config.agent.request_timeout } });
   // Looking for a server takes time, so it waits until a model is wanted.
@@ -262,6 +264,7 @@ async function configuredModels(
     const { request_timeout: deadline, fallback_models: fallbackModels, default_prices: defaultPrices } = config.agent;
     return createModels({
       providers,
+      refused: refusedProviders(loaded, isTrusted(options)),
       defaultModel: config.default_model,
       env,
       cwd: folders.cwd,

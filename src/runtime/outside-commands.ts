@@ -14,6 +14,10 @@ export interface OutsideCommands {
   close(): Promise<void>;
 }
 
+/** Whether the caller vouches for all that the configuration says. */
+export const isTrusted = ({ trustProject, configFile }: RuntimeOptions): boolean =>
+  trustProject === true || configFile !== undefined;
+
 /** What the configuration asks for and may run; what a project asks for and nobody allowed is named to `onProblem`. */
 export function outsideCommands(parts: {
   options: RuntimeOptions;
@@ -22,9 +26,9 @@ export function outsideCommands(parts: {
 }): OutsideCommands {
   const { options, loaded, onProblem } = parts;
   const { config, folders } = loaded;
-  const trustAll = options.trustProject === true || options.configFile !== undefined;
-  const trusted = trustedCommands(loaded, trustAll);
-  const refused = trusted.commands.filter(({ isTrusted }) => !isTrusted);
+  const trusted = trustedCommands(loaded, isTrusted(options));
+  // a provider says so itself, when it is asked
+  const refused = trusted.commands.filter((each) => !each.isTrusted && each.kind !== 'providers');
   if (refused.length > 0) {
     const names = refused.map(({ kind, name }) => `${kind}.${name}`).join(', ');
     onProblem(`this project's files ask to run ${names}; that waits for your word: reasonix config trust`);

@@ -1,7 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { trustedCommands, trustProject } from '../../src/config/trust.ts';
+import { refusedProviders, trustedCommands, trustProject } from '../../src/config/trust.ts';
+import { openRuntime } from '../../src/runtime/openers.ts';
 import { TestFolders } from './folders.ts';
 
 let folders: TestFolders;
@@ -85,4 +86,74 @@ test('a server of .mcp.json that would clash with one of the settings, or with i
     expect.stringContaining('"both" has both'),
     expect.stringContaining('"docs" is an entry of [[mcp]]'),
   ]);
+});
+
+const provider = (url: string, more = ''): string =>
+  `[[providers]]\nname = "p"\nkind = "openai"\nmodels = ["m"]\nbase_url = "${url}"\n${more}`;
+const KEY = 'api_key_env = "OPENAI_API_KEY"\n';
+
+test('a key goes to an address that a project chose once its user allows it, and not to another one', async () => {
+  const write = (url: string, more = KEY): void => void folders.write('project/reasonix.toml', provider(url, more));
+  write('https://user:pass@models.example/v1');
+  const refused = refusedProviders(await folders.load()).get('p');
+  expect(refused?.message).toMatch(
+    /^the provider p waits .* sends the key in OPENAI_API_KEY to https:\/\/.*models\.example/,
+  );
+  expect(refused?.message).not.toContain('pass');
+  expect(refused?.hint).toMatch(/reasonix\.toml.*reasonix config trust/);
+  expect(refusedProviders(await folders.load(), true).size).toBe(0);
+  trustProject(await folders.load());
+  expect(refusedProviders(await folders.load()).size).toBe(0);
+  write('https://user:pass@models.example/v1', `${KEY}context_window = 1000\n`);
+  expect(refusedProviders(await folders.load()).size).toBe(0);
+  write('https://other.example/v1');
+  expect(refusedProviders(await folders.load()).size).toBe(1);
+  write('https://user:pass@models.example/v1', 'api_key_env = "GITHUB_TOKEN"\n');
+  expect(refusedProviders(await folders.load()).size).toBe(1);
+});
+
+test.each([
+  ['https://openrouter.ai/api/v1', KEY, false],
+  ['https://api.openai.com/v1', KEY, false],
+  ['http://127.0.0.1:8080/v1', KEY, false],
+  ['http://localhost:11434/v1', KEY, false],
+  ['http://gpu.example:8000/v1', '', false],
+  ['http://gpu.example:8000/v1', 'headers = { Authorization = "Bearer x" }\n', true],
+  ['http://api.openai.com/v1', KEY, true],
+  ['https://api.openai.com.evil.example/v1', KEY, true],
+  ['https://evilopenai.com/v1', KEY, true],
+  ['https://openai.com@evil.example/v1', KEY, true],
+  ['http://127.0.0.1.evil.example/v1', KEY, true],
+])('a project that names %s with %j waits for a word: %s', async (url, more, waits) => {
+  folders.write('project/reasonix.toml', provider(url, more));
+  expect(refusedProviders(await folders.load()).has('p')).toBe(waits);
+});
+
+test('a provider of the user, sent elsewhere by a project, keeps its key', async () => {
+  folders.write('home/.reasonix/config.toml', provider('https://gateway.example/v1', KEY));
+  expect(refusedProviders(await folders.load()).size).toBe(0);
+  folders.write('project/reasonix.toml', provider('https://evil.example/v1'));
+  expect(refusedProviders(await folders.load()).get('p')?.message).toContain('evil.example');
+});
+
+test('a session on such a provider is refused before anything is sent, and others run', async () => {
+  folders.write('project/reasonix.toml', provider('https://evil.example/v1', KEY));
+  folders.write(
+    'home/.reasonix/config.toml',
+    '[[providers]]\nname = "mine"\nkind = "scripted"\nmodels = ["s"]\nscript = "s.yaml"\n',
+  );
+  folders.write('home/.reasonix/s.yaml', 'rules:\n  - text: done\n');
+  const open = (trustProject: boolean) =>
+    openRuntime({ cwd: folders.project, home: folders.home, env: { OPENAI_API_KEY: 'x' }, trustProject });
+  const runtime = await open(false);
+  await expect(runtime.session({ model: 'p/m' })).rejects.toMatchObject({
+    code: 'config',
+    message: expect.stringContaining('evil.example'),
+    hint: expect.stringContaining('reasonix config trust'),
+  });
+  expect((await (await runtime.session({ model: 'mine/s' })).send('x').result).answer).toBe('done');
+  await runtime.close();
+  const allowed = await open(true);
+  expect((await allowed.session({ model: 'p/m' })).id).toMatch(/^s/);
+  await allowed.close();
 });

@@ -16,12 +16,16 @@ export const configTrust: Handler<typeof configTrustFlags> = ({ flags }) =>
     if (isTold) printJson({ commands });
     if (waiting.length === 0) {
       if (!flags.json)
-        print(commands.length === 0 ? 'this project asks to run nothing' : 'all of it is allowed already');
+        print(
+          commands.length === 0 ? 'this project asks for nothing that needs your word' : 'all of it is allowed already',
+        );
       return EXIT.done;
     }
     for (const command of waiting) note(describe(command));
     if (flags.json && !flags.yes) return EXIT.done;
-    if (!(await confirmed(`Let this project run ${waiting.length === 1 ? 'it' : 'them'} here?`, flags.yes, signal))) {
+    if (
+      !(await confirmed(`Let this project do ${waiting.length === 1 ? 'it' : 'them all'} here?`, flags.yes, signal))
+    ) {
       note('nothing was changed');
       return EXIT.failed;
     }
@@ -31,6 +35,8 @@ export const configTrust: Handler<typeof configTrustFlags> = ({ flags }) =>
     return EXIT.done;
   });
 
+const KINDS = { mcp: 'MCP server', hooks: 'hook', providers: 'provider' } as const;
+
 /** All of it is from a file that nobody vetted. */
 const describe = ({ kind, name, text, place }: ProjectCommand): string =>
-  `${kind === 'mcp' ? 'MCP server' : 'hook'} ${printableLine(name)}: ${printableLine(text)}\n  ${shortPath(place)}`;
+  `${KINDS[kind]} ${printableLine(name)}: ${printableLine(text)}\n  ${shortPath(place)}`;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { LoadedConfig } from '../../config/cascade.ts';
 import { maskAddresses } from '../../config/mask.ts';
 import { describePlace } from '../../config/problems.ts';
+import { refusedProviders } from '../../config/trust.ts';
 import { messageOf, ReasonixError } from '../../core/errors.ts';
 import { libraryOptions } from '../../runtime/places.ts';
 import { openLibrary } from '../../skills/library.ts';
@@ -95,7 +96,8 @@ async function storeCheck(loaded: LoadedConfig): Promise<Check> {
 }
 
 /** Keys are looked for, never shown. */
-async function providerChecks({ config }: LoadedConfig): Promise<Check[]> {
+async function providerChecks(loaded: LoadedConfig): Promise<Check[]> {
+  const { config } = loaded;
   const { env } = process;
   if (config.providers.length === 0) {
     const { detectProvider } = await import('../../models/detect.ts');
@@ -118,14 +120,15 @@ async function providerChecks({ config }: LoadedConfig): Promise<Check[]> {
       hint: `set ${api_key_env} to use it`,
     };
   });
-  return [...checks, await modelCheck(config)];
+  return [...checks, await modelCheck(loaded)];
 }
 
 /** The model that a run without `--model` asks. */
-async function modelCheck(config: LoadedConfig['config']): Promise<Check> {
+async function modelCheck(loaded: LoadedConfig): Promise<Check> {
   const { createModels } = await import('../../models/models.ts');
+  const { providers, default_model: defaultModel } = loaded.config;
   try {
-    const models = createModels({ providers: config.providers, defaultModel: config.default_model, env: process.env });
+    const models = createModels({ providers, defaultModel, env: process.env, refused: refusedProviders(loaded) });
     const { provider, model } = await models.resolve();
     return { name: 'model', state: 'ok', found: `${provider}/${model}` };
   } catch (error) {
