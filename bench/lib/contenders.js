@@ -27,7 +27,7 @@ const worker = fileURLToPath(new URL('../workers/agent.js', import.meta.url));
 /**
  * Starts a contender in a process of its own.
  * @param {(typeof CONTENDERS)[number]} contender
- * @param {{ baseUrl: string, folder: string, bare?: boolean }} options
+ * @param {{ baseUrl: string, folder: string, bare?: boolean, child?: string | undefined }} options
  */
 export async function startContender({ name, adapter, stream }, options) {
   // A library's complaints are not part of the table.
@@ -39,7 +39,7 @@ export async function startContender({ name, adapter, stream }, options) {
   await reply();
   return {
     /**
-     * @param {'turn' | 'children' | 'chain'} what
+     * @param {import('../workers/agent.js').What} what
      * @param {number} size
      * @returns {Promise<Sample>}
      */

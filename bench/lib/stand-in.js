@@ -8,6 +8,9 @@
  *   child-50ms       a call of `note`, then text, each after 50 ms
  *   parent-200       200 delegating calls in one step, then text
  *   items-10         one call of `run_skill` for ten children, then text
+ *   job-10           like parent-10, each task with the same instruction of 1 kB before it
+ *   jobitems-10      like items-10, the instruction once for all of them
+ *   finding-50ms     like child-50ms, with 300 bytes of text
  *   chain-3          three delegating calls one after the other, each with the answer before it, then text
  *   long             8 KB of text
  *   search-20        20 calls of `search_skills`, then text
@@ -34,6 +37,26 @@ const DELEGATES = {
   }),
 };
 
+/** What somebody wants to know of each of several files. */
+const INSTRUCTION = `Read the file that is named below and look at how it handles errors. For each place where something can fail (a file, a process, the network, text that is parsed, a promise that nobody waits for), find out what happens to the failure: is it passed on with its cause, made a message that says what to do, tried again within a limit, or lost? Count as lost also what is only logged, a catch that gives a default which its caller cannot tell from a real value, and a clean-up that hides the first error behind its own. Leave out style, names and comments: others look at those. Do not propose a redesign, and do not report what cannot happen: follow the callers until you know with which values the place is reached. Answer with one paragraph of at most sixty words: how many places you looked at, then those where a failure is lost, each with its line and with how somebody would notice, the worst first. If there are none, say so, and name the place that you doubted longest.`;
+
+const FILES = [
+  'src/orders/create-order.ts',
+  'src/orders/cancel-order.ts',
+  'src/payments/refund.ts',
+  'src/payments/webhook.ts',
+  'src/stock/reserve.ts',
+  'src/stock/import-suppliers.ts',
+  'src/mail/send-receipt.ts',
+  'src/reports/daily-sales.ts',
+  'src/users/reset-password.ts',
+  'src/search/rebuild-index.ts',
+];
+
+/** @param {string} body */
+const findingIn = (body) =>
+  `${FILES.find((file) => body.includes(file))}: 14 places. Lost at line 88: the catch gives an empty list, which the caller takes for a day without orders; it shows in the report. Line 131: the clean-up throws when the file is gone, and hides why writing failed. The retry at line 47 has no limit, but its caller sets a deadline, so it ends.`;
+
 const PATTERNS = ['deploy', 'zebra review', 'number 77', 'incident report', 'no such words at all'];
 
 /**
@@ -45,7 +68,7 @@ function callsFor(model, body) {
   const [kind = '', count = '0'] = model.split('-');
   const results = occurrences(body, '"role":"tool"');
   if (kind === 'turn' && results < Number(count) - 1) return [note(results)];
-  if (kind === 'child' && results === 0) return [note(0)];
+  if ((kind === 'child' || kind === 'finding') && results === 0) return [note(0)];
   if (kind === 'search' && results < Number(count)) {
     return [{ name: 'search_skills', arguments: { pattern: PATTERNS[results % PATTERNS.length] } }];
   }
@@ -54,16 +77,36 @@ function callsFor(model, body) {
     const items = Array.from({ length: Number(count) }, (_, index) => `task ${index}`);
     return [{ name: 'run_skill', arguments: { name: 'worker', items } }];
   }
+  if (kind === 'jobitems' && results === 0) {
+    const items = FILES.slice(0, Number(count));
+    return [{ name: 'run_skill', arguments: { name: 'worker', arguments: INSTRUCTION, items } }];
+  }
   if (kind === 'parent' && results === 0) {
-    const delegate = delegateOf(body);
-    if (!delegate) return [];
-    const [name, argumentsOf] = delegate;
-    return Array.from({ length: Number(count) }, (_, index) => ({
-      name,
-      arguments: argumentsOf(`task ${index}`, 'worker'),
-    }));
+    return delegating(
+      body,
+      Array.from({ length: Number(count) }, (_, index) => `task ${index}`),
+    );
+  }
+  if (kind === 'job' && results === 0) {
+    return delegating(
+      body,
+      FILES.slice(0, Number(count)).map((file) => `${INSTRUCTION}\n\n${file}`),
+    );
   }
   return [];
+}
+
+/**
+ * A call for each task.
+ * @param {string} body
+ * @param {string[]} tasks
+ * @returns {Call[]}
+ */
+function delegating(body, tasks) {
+  const delegate = delegateOf(body);
+  if (!delegate) return [];
+  const [name, argumentsOf] = delegate;
+  return tasks.map((task) => ({ name, arguments: argumentsOf(task, 'worker') }));
 }
 
 /**
@@ -114,15 +157,22 @@ let lastId = 0;
 
 /**
  * @param {string} model
- * @param {Call[]} calls
+ * @param {string} body
  */
-function completion(model, calls) {
+const textFor = (model, body) =>
+  model.startsWith('long') ? LONG : model.startsWith('finding') ? findingIn(body) : 'done';
+
+/**
+ * @param {string} model
+ * @param {Call[]} calls
+ * @param {string} text when there are none
+ */
+function completion(model, calls, text) {
   const toolCalls = calls.map(({ name, arguments: values }) => ({
     id: `call_${++lastId}`,
     type: 'function',
     function: { name, arguments: JSON.stringify(values) },
   }));
-  const text = model.startsWith('long') ? LONG : 'done';
   const message = calls.length > 0 ? { content: null, tool_calls: toolCalls } : { content: text };
   return {
     head: { id: `chatcmpl-${++lastId}`, created: 1_700_000_000, model },
@@ -164,7 +214,7 @@ function serve() {
       const at = performance.timeOrigin + performance.now();
       seen.push({ model, bytes: bytes.length, at, ...(keepBodies ? { body } : {}) });
       const answer = () => {
-        const completed = completion(model, callsFor(model, body));
+        const completed = completion(model, callsFor(model, body), textFor(model, body));
         const stream = body.includes('"stream":true');
         response.setHeader('content-type', stream ? 'text/event-stream' : 'application/json');
         response.end(stream ? asStream(completed) : asJson(completed));

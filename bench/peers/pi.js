@@ -38,6 +38,7 @@ export async function open({ baseUrl }) {
   return {
     turn: (steps, take) => ask(`turn-${steps}`, 'You take notes.', 'Take notes.', [note(take)]),
     children: (count, take) => delegated(`parent-${count}`, 'child-50ms', take),
+    job: (count, take) => delegated(`job-${count}`, 'finding-50ms', take),
     chain: (count, take) => delegated(`chain-${count}`, 'long', take),
   };
 }

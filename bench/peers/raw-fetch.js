@@ -70,6 +70,7 @@ export async function open({ baseUrl, stream }) {
   return {
     turn: (steps, take) => loop(`turn-${steps}`, 'You take notes.', 'Take notes.', [note], ({ text }) => take(text)),
     children: (count, take) => delegated(`parent-${count}`, 'child-50ms', take),
+    job: (count, take) => delegated(`job-${count}`, 'finding-50ms', take),
     chain: (count, take) => delegated(`chain-${count}`, 'long', take),
   };
 }

@@ -8,8 +8,9 @@ import { defineTool, openRuntime } from '../../dist/index.js';
 /**
  * @param {string} baseUrl
  * @param {string} folder
+ * @param {string} [child] the model of the workers
  */
-export async function writeProject(baseUrl, folder) {
+export async function writeProject(baseUrl, folder, child = 'child-50ms') {
   const config = `
 [[providers]]
 name = "standin"
@@ -25,12 +26,11 @@ child_max_steps = 1000
 [tools]
 enabled = ["note"]
 `;
-  const skill =
-    '---\nname: worker\nmodel: standin/child-50ms\ndescription: Takes one note.\nrunAs: subagent\nallowed-tools: note\n---\nTake one note, then answer.\n';
-  const reporter = skill.replace('worker', 'reporter').replace('child-50ms', 'long');
-  for (const [name, text] of Object.entries({ worker: skill, reporter })) {
+  const skillOf = (/** @type {string} */ name, /** @type {string} */ model) =>
+    `---\nname: ${name}\nmodel: standin/${model}\ndescription: Takes one note.\nrunAs: subagent\nallowed-tools: note\n---\nTake one note, then answer.\n`;
+  for (const [name, model] of Object.entries({ worker: child, reporter: 'long' })) {
     await mkdir(join(folder, '.reasonix', 'skills', name), { recursive: true });
-    await writeFile(join(folder, '.reasonix', 'skills', name, 'SKILL.md'), text);
+    await writeFile(join(folder, '.reasonix', 'skills', name, 'SKILL.md'), skillOf(name, model));
   }
   await writeFile(join(folder, 'reasonix.toml'), config);
 }
@@ -48,8 +48,8 @@ deny = ["install_skill", "read_skill", "*_subagent*", "read_result"]
  * @param {import('./agent.js').ContenderOptions} options
  * @returns {Promise<import('./agent.js').Contender>}
  */
-export async function open({ baseUrl, folder, bare }) {
-  await writeProject(baseUrl, folder);
+export async function open({ baseUrl, folder, bare, child }) {
+  await writeProject(baseUrl, folder, child);
   if (bare) await appendFile(join(folder, 'reasonix.toml'), BARE);
   let take = (/** @type {string} */ text) => text;
   const runtime = await openRuntime({
@@ -76,6 +76,8 @@ export async function open({ baseUrl, folder, bare }) {
   return {
     turn: (steps, note) => send(`standin/turn-${steps}`, note),
     children: (count, note) => send(`standin/${bare ? 'items' : 'parent'}-${count}`, note),
+    job: (count, note) => send(`standin/job-${count}`, note),
+    jobAtOnce: (count, note) => send(`standin/jobitems-${count}`, note),
     chain: (count, note) => send(`standin/chain-${count}`, note),
     close: () => runtime.close(),
   };
