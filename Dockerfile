@@ -7,11 +7,14 @@ COPY src ./src
 COPY prompts ./prompts
 COPY bin ./bin
 COPY skills ./skills
-# Installing builds; then what only building needs goes; the drivers of the two services and the dashboard come.
-RUN npm ci \
+# Installing builds, too.
+RUN npm ci
+# The drivers of the two services and the dashboard, which are left to whoever needs them: as dependencies they stay
+# when what only building needs goes. Without one of them the image is not made.
+RUN npm install --save-prod --ignore-scripts bullmq@^6.7.0 ioredis@^6.0.0 pg@^8.11.0 \
+    @bull-board/api@^9.10.1 @bull-board/hono@^9.10.1 \
   && npm prune --omit=dev --ignore-scripts \
-  && npm install --no-save --omit=dev --ignore-scripts bullmq@^6.7.0 ioredis@^6.0.0 pg@^8.11.0 \
-    @bull-board/api@^9.10.1 @bull-board/hono@^9.10.1
+  && node -e "['bullmq', 'ioredis', 'pg', '@bull-board/api', '@bull-board/hono'].forEach((name) => require.resolve(name))"
 
 FROM node:20-slim
 RUN apt-get update \

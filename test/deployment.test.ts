@@ -38,6 +38,8 @@ describe('docker-compose.yml', () => {
         .filter((from) => !from.startsWith('.'));
       for (const volume of named) expect(compose.volumes).toHaveProperty(volume);
     }
+    // The image of Postgres answers on its socket before it is open to others.
+    expect(compose.services.postgres?.healthcheck?.test).toContain('-h');
     expect(compose.services.redis?.command?.join(' ')).toContain('--maxmemory-policy noeviction --appendonly yes');
   });
 
@@ -77,7 +79,13 @@ describe('Dockerfile', () => {
 
   test('installs the drivers that the package asks for, and a node that it runs on', () => {
     const { peerDependencies } = JSON.parse(read('package.json')) as { peerDependencies: Record<string, string> };
-    for (const name of Object.keys(peerDependencies)) expect(text).toContain(` ${name}@^`);
+    // As dependencies, before the others go: npm takes what is a devDependency for one still, and installs nothing.
+    const [install, rest] = text.split('npm prune --omit=dev');
+    expect(install).toContain('npm install --save-prod');
+    for (const name of Object.keys(peerDependencies)) {
+      expect(install).toContain(` ${name}@^`);
+      expect(rest, 'is checked').toContain(`'${name}'`);
+    }
     expect(text).toMatch(/^FROM node:20-slim$/m);
   });
 });
