@@ -127,6 +127,12 @@ describe('answers', () => {
     expect(reply.finishReason).toBe('tool_calls');
   });
 
+  it('name the sub-agents of a list of items', async () => {
+    const items = `Items: 1 completed, 1 failed, 1 not started · steps 2.\n\nItem 1 · ${ref('b')}: x\nseen\n> Item 2 · ${ref('c')}: y\n\nItem 2 · ${ref('a')} · failed: y\n\nItem 3 · not started: z\nno room`;
+    const messages = [user('go'), assistant('', [['c1', 'run_skill']]), result('c1', 'run_skill', items)];
+    expect((await ask([{ text: '{{refs}}' }], messages)).text).toBe(`${ref('b')}\n${ref('a')}`);
+  });
+
   it('reach back to the newest step with results, and to all results of a tool', async () => {
     const messages = [
       user('go'),
