@@ -6,7 +6,7 @@ import { refusedProviders } from '../config/trust.ts';
 import { messageOf, ReasonixError } from '../core/errors.ts';
 import type { EventOf } from '../core/events.ts';
 import { narrowTools, parseToolRules } from '../core/tool-rules.ts';
-import { inProcessSlots } from '../engines/in-process.ts';
+import { inProcessSlots } from '../engines/in-process-slots.ts';
 import { catalogFor, type SkillListing } from '../middleware/skill-catalog.ts';
 import type { Models } from '../models/contract.ts';
 import { detectProvider } from '../models/detect.ts';
