@@ -33,7 +33,7 @@ export function reportError(error: unknown): void {
 }
 
 /** The same for programs, in the place of the data that did not come. */
-export function errorObject(error: unknown): { error: string; code: string; hint: string | null } {
+function errorObject(error: unknown): { error: string; code: string; hint: string | null } {
   const known = ReasonixError.isInstance(error);
   return { error: messageOf(error), code: known ? error.code : 'internal', hint: (known && error.hint) || null };
 }

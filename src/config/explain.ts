@@ -110,7 +110,7 @@ function tierValue(spec: KeySpec, found: Assignment, state: { wins: boolean; add
 }
 
 /** Environment and SCORPIOX names of a key. */
-export function otherNames(key: string, spec: KeySpec): string[] {
+function otherNames(key: string, spec: KeySpec): string[] {
   const own = patternOf(key).includes('*') ? [] : [environmentName(key)];
   return [...own, ...(spec.alias ? [spec.alias] : []), ...(spec.addedBy ? [spec.addedBy] : [])];
 }

@@ -22,12 +22,3 @@ export function maskValue(spec: KeySpec | undefined, value: ConfigValue): Config
   if (typeof value === 'string') return maskAddresses(value);
   return Array.isArray(value) ? value.map(maskAddresses) : value;
 }
-
-/** An environment as it may be shown: secrets are hidden, names and the rest stay. */
-export function maskEnvironment(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
-  const shown: Record<string, string> = {};
-  for (const [name, value] of Object.entries(env)) {
-    if (value !== undefined) shown[name] = isSecretName(name) && value !== '' ? MASK : maskAddresses(value);
-  }
-  return shown;
-}

@@ -25,7 +25,7 @@ const aliases: ReadonlyMap<string, NamedKey> = new Map(
   }),
 );
 
-export const aliasNames: readonly string[] = [...aliases.keys()];
+const aliasNames: readonly string[] = [...aliases.keys()];
 
 /** `skills.max_depth` → `REASONIX_SKILLS__MAX_DEPTH`. */
 export const environmentName = (key: string): string =>

@@ -88,7 +88,7 @@ function missing(choice: ProfileChoice, sources: ProfileSources, folders: Folder
 }
 
 /** Every profile that can be named, sorted. */
-export function profileNames(sources: ProfileSources, folders: Folders): string[] {
+function profileNames(sources: ProfileSources, folders: Folders): string[] {
   const names = new Set<string>();
   for (const tables of [...sources.project, ...sources.user]) for (const name of tables.keys()) names.add(name);
   for (const name of stems(join(folders.reasonixHome, 'profiles'), '.toml')) names.add(name);

@@ -27,7 +27,7 @@ export function parseDuration(text: string): number | undefined {
 }
 
 /** Bytes of `16384`, `16 KiB`, `1M`; the units are powers of 1,024. */
-export function parseBytes(text: string): number | undefined {
+function parseBytes(text: string): number | undefined {
   const match = /^(\d+(?:\.\d+)?)\s*(?:(b)|([kmg])(?:i?b)?)?$/.exec(text.trim().toLowerCase());
   if (!match) return undefined;
   return Math.round(Number(match[1]) * BYTE_UNITS[match[3] ?? '']!);

@@ -40,11 +40,8 @@ function increment(digits: number[]): void {
 /** The id of a root session: `s_` and 26 letters and digits. */
 export const newSessionId = (): string => `s_${timeSortableId()}`;
 
-/** The reference of a child session: `sa_` and 26 letters and digits. */
-export const newReference = (): string => `sa_${timeSortableId()}`;
-
 /**
- * The reference of the child that a tool call starts, the same in every process. It sorts by `time`, in
+ * The reference of the child that a tool call starts, `sa_` and letters and digits, the same in every process. It sorts by `time`, in
  * milliseconds, then by `place`, a number below 1,048,576.
  */
 export function referenceOf({ session, call }: { session: string; call: string }, time: number, place: number): string {

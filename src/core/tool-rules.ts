@@ -3,8 +3,6 @@ import { possibleCommands, simpleCommands } from './shell-command.ts';
 import { toolOfName } from './tool-names.ts';
 import { pathMatches, wildcardMatches } from './wildcard.ts';
 
-export { BUILTIN_TOOL_NAMES, toolAlias } from './tool-names.ts';
-
 /**
  * One grant or refusal of tools: `shell(git *)`, `read_file`, `mcp__docs__*`. `tool` is our name and
  * may hold `*`; `pattern` matches the call's subject. The empty pattern is one that could not be
@@ -123,15 +121,10 @@ function coversTool(rule: ToolRule, toolName: string): boolean {
 }
 
 /**
- * Whether this one rule grants the whole call. A shell pattern must cover every part of a compound
- * command and covers none with substitutions, redirections or comments; a path pattern is a glob
- * relative to the working folder; `domain:` patterns match the host of a URL.
+ * Whether the rules together grant the whole call. Shell patterns must cover every part of a compound
+ * command, each part by one of them, and cover none with substitutions, redirections or comments; a path
+ * pattern is a glob relative to the working folder; `domain:` patterns match the host of a URL.
  */
-export function ruleMatches(rule: ToolRule, toolName: string, subject: string): boolean {
-  return allows([rule], toolName, subject);
-}
-
-/** Whether the rules together grant the call: each part of a compound command needs one. */
 export function allows(rules: readonly ToolRule[], toolName: string, subject: string): boolean {
   const covering = rules.filter((rule) => coversTool(rule, toolName));
   if (covering.some((rule) => rule.pattern === undefined)) return true;

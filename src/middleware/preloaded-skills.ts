@@ -9,7 +9,7 @@ import { renderInline } from '../skills/render.ts';
 import type { Skill, SkillLibrary } from '../skills/types.ts';
 
 /** Most bytes of bodies that a child starts with: they ride on every request. */
-export const PRELOAD_LIMIT = 64 * 1024;
+const PRELOAD_LIMIT = 64 * 1024;
 
 export interface PreloadOptions {
   library(place: SkillPlace): Promise<SkillLibrary>;

@@ -225,7 +225,7 @@ function stateOf(blocks: readonly Block[]): MessagesState | undefined {
 }
 
 /** `input_tokens` are the ones that no cache held. */
-export function messagesUsage(counts: Counts): Usage {
+function messagesUsage(counts: Counts): Usage {
   const cacheRead = counts.cache_read_input_tokens ?? 0;
   const cacheWrite = counts.cache_creation_input_tokens ?? 0;
   return {

@@ -79,7 +79,7 @@ export async function loadScript(path: string, options: ScriptedOptions = {}): P
   try {
     text = await readFile(path, 'utf8');
   } catch (error) {
-    throw new ReasonixError('config', `cannot read the script ${path}: ${(error as Error).message}`, {
+    throw new ReasonixError('config', `cannot read the script ${path}: ${messageOf(error)}`, {
       hint: 'check `script` of the provider',
       cause: error,
     });

@@ -273,11 +273,11 @@ async function told(events: AsyncIterable<StoredEvent>, tell: () => void): Promi
   }
 }
 
-/** Until the next look: something was logged, the signal aborts, or some time has passed. */
-async function pause(signal: AbortSignal, told: (wake: () => void) => void): Promise<void> {
+/** Until the next look: `wake`, which `offer` is given, was called, the signal aborts, or some time has passed. */
+async function pause(signal: AbortSignal, offer: (wake: () => void) => void): Promise<void> {
   const over = new AbortController();
   const wake = () => over.abort();
-  told(wake);
+  offer(wake);
   if (!signal.aborted) signal.addEventListener('abort', wake, { once: true });
   await delay(INTERVAL, undefined, { signal: over.signal }).catch(() => {});
   signal.removeEventListener('abort', wake);

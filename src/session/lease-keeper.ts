@@ -2,7 +2,7 @@ import { messageOf, ReasonixError } from '../core/errors.ts';
 import type { Lease, SessionStore } from '../store/contract.ts';
 
 /** How long a lease holds without renewal, in milliseconds. */
-export const LEASE_TTL = 30_000;
+const LEASE_TTL = 30_000;
 
 interface Held {
   lease: Lease;

@@ -6,7 +6,7 @@ import { neutralise } from './neutralise.ts';
 import type { Skill } from './types.ts';
 
 /** Longest description of a catalog line, in graphemes. */
-export const DESCRIPTION_LIMIT = 255;
+const DESCRIPTION_LIMIT = 255;
 /** A grapheme can be of any length; this bounds a line of hostile ones, in UTF-16 units. */
 const LONGEST_LINE = 2_048;
 

@@ -43,7 +43,7 @@ const PRODUCTS = ['.claude', '.reasonix', '.scorpiox'] as const;
 const LARGEST_FILE = 1024 * 1024;
 
 /** The files of each level that count: user, project from the repository root down to the working folder, session. */
-export function requiredFiles(options: Omit<RequiredOptions, 'configured' | 'own' | 'onlyOwn'>): string[] {
+function requiredFiles(options: Omit<RequiredOptions, 'configured' | 'own' | 'onlyOwn'>): string[] {
   const { cwd, home, reasonixHome, session } = options;
   const isPlain = /^\w[\w.-]*$/.test(session);
   const folders = [

@@ -6,8 +6,8 @@ import { clippedAnswer, fairShare } from './fair-share.ts';
 import { answerOf, findReference } from './references.ts';
 
 /** Most bytes of one answer that a task carries, and of all of them; the rest is read with `read_result`. */
-export const INPUT_LIMIT = 64 * 1024;
-export const INPUTS_LIMIT = 256 * 1024;
+const INPUT_LIMIT = 64 * 1024;
+const INPUTS_LIMIT = 256 * 1024;
 
 /** The answer of an earlier child, as a new one gets it. */
 export interface Input {

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { SessionEvent, StoredEvent } from '../../src/core/events.ts';
-import { newReference } from '../../src/core/ids.ts';
+import { newSessionId } from '../../src/core/ids.ts';
 import { blobHash } from '../../src/store/blobs.ts';
 import {
   type BlobStore,
@@ -309,7 +309,7 @@ export function describeStore(name: string, open: () => Promise<OpenedStore>): v
         const root = newLog({ cwd: '/a' });
         const other = newLog({ cwd: '/b' });
         const child = async (parent: string, call: string, depth: number) => {
-          const session = newReference();
+          const session = `sa_${newSessionId().slice(2)}`;
           const skill = { name: 'research', hash: 'h', path: '/skills/research.md' };
           const log = newLog({
             session,

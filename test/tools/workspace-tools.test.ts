@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { BUILTIN_TOOL_NAMES } from '../../src/core/tool-rules.ts';
+import { BUILTIN_TOOL_NAMES } from '../../src/core/tool-names.ts';
 import { workspaceTools } from '../../src/tools/workspace-tools.ts';
 import { call, temporaryFolder } from './tool-call.ts';
 

@@ -64,7 +64,7 @@ function grantLines({ grant, grantBefore }: PlannedSkill, paint: Paint): string[
 }
 
 /** `subagent; tools: read_file, grep; read-only`. */
-export function grantText({ run_as, tools, disallowed_tools, read_only, limits }: Grant): string {
+function grantText({ run_as, tools, disallowed_tools, read_only, limits }: Grant): string {
   const parts: string[] = [run_as];
   parts.push(
     tools === null ? 'every tool of its caller' : tools.length === 0 ? 'no tools' : `tools: ${tools.join(', ')}`,

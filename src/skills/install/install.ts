@@ -236,6 +236,7 @@ function nothingFound(source: string, notes: readonly string[]): ReasonixError {
   });
 }
 
+/** The error for a name that the lock does not hold, with those most like it. */
 export function notInstalled(name: string, locked: LockedSkills): ReasonixError {
   const near = nearestNames(name, locked.keys());
   return new ReasonixError('skill_not_found', `the skill ${JSON.stringify(name)} was not installed`, {

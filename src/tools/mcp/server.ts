@@ -14,6 +14,7 @@ import { problem } from '../tool-problem.ts';
 import { listTools, type McpTool } from './listing.ts';
 import { expandVariables, type McpServerSettings } from './settings.ts';
 
+/** Milliseconds, where the settings of a server say nothing. */
 const START_TIMEOUT = 30_000;
 const CALL_TIMEOUT = 120_000;
 
@@ -25,6 +26,11 @@ const PROGRESS_PAUSE = 200;
 
 /** Between two looks at a list that keeps changing, in milliseconds. */
 const LIST_PAUSE = 1_000;
+
+const CLOSED = 'the runtime is closed';
+
+/** The SDK's code of a request that took too long. */
+const REQUEST_TIMEOUT = -32001;
 
 export type ServerState = 'starting' | 'ready' | 'failed';
 
@@ -225,11 +231,6 @@ async function ownVersion(): Promise<string> {
   const { version } = JSON.parse(await readFile(join(packageRoot, 'package.json'), 'utf8')) as { version: string };
   return version;
 }
-
-const CLOSED = 'the runtime is closed';
-
-/** The SDK's code of a request that took too long. */
-const REQUEST_TIMEOUT = -32001;
 
 /** What is wrong with an answer that the SDK's schema refused, in a line; `undefined` for any other error. */
 function shapeProblem(error: unknown): string | undefined {
