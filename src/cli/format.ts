@@ -53,10 +53,13 @@ export function statusOf({ status, holder }: Pick<SessionSummary, 'status' | 'ho
 /** What says most about a call: its path, command, pattern, name; else nothing. */
 const TELLING = ['command', 'path', 'pattern', 'url', 'name', 'skill_name', 'query'] as const;
 
+/** Columns of a tool call on one line. */
+const CALL_WIDTH = 60;
+
 /** A tool call on one line: `grep "retry"`. */
-export function callText(name: string, args: string, columns = 60): string {
+export function callText(name: string, args: string): string {
   const subject = subjectOf(args);
-  return printable(clipWidth(oneLine(subject === undefined ? name : `${name} ${subject}`), columns));
+  return printable(clipWidth(oneLine(subject === undefined ? name : `${name} ${subject}`), CALL_WIDTH));
 }
 
 function subjectOf(args: string): string | undefined {

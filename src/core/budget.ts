@@ -235,7 +235,8 @@ export class Budget {
   }
 
   /** Milliseconds until the nearest deadline of any level, or `undefined` without one. */
-  remainingTime(now = Date.now()): number | undefined {
+  remainingTime(): number | undefined {
+    const now = Date.now();
     let nearest: number | undefined;
     for (let level: Budget | undefined = this; level; level = level.#parent) {
       if (level.#limits.time === undefined) continue;

@@ -9,7 +9,8 @@ let lastTime = 0;
 let lastTail: number[] = [];
 
 /** A 26-character id that sorts by time of creation, also inside one millisecond of one process. */
-function timeSortableId(now = Date.now()): string {
+function timeSortableId(): string {
+  const now = Date.now();
   if (now > lastTime) {
     lastTime = now;
     lastTail = Array.from(randomBytes(16), (byte) => byte & 31);

@@ -213,6 +213,7 @@ function mergeDetails(pieces: readonly unknown[]): unknown[] {
   return merged;
 }
 
+/** `prompt_tokens` count the cached ones; DeepSeek names those `prompt_cache_hit_tokens`. */
 export function chatUsage(usage: ChatUsage): Usage {
   return {
     input: usage.prompt_tokens ?? 0,

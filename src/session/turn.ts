@@ -171,6 +171,15 @@ export class Turn implements TurnView {
     this.#linked.unlink();
   }
 
+  /** True when the turn ran out of time of its own, and nobody cancelled it. */
+  get timedOut(): boolean {
+    return this.signal.aborted && !this.#outer.aborted;
+  }
+
+  get cancelled(): boolean {
+    return this.#outer.aborted;
+  }
+
   /** Messages to the session, then results of children, in one piece: each is in the thread once. */
   #takeIn(): Promise<boolean> {
     return this.#session.append(() => {
@@ -179,15 +188,6 @@ export class Turn implements TurnView {
       );
       return [...messages, ...(this.#children?.deliveries() ?? [])];
     });
-  }
-
-  /** True when the turn ran out of time of its own, and nobody cancelled it. */
-  get timedOut(): boolean {
-    return this.signal.aborted && !this.#outer.aborted;
-  }
-
-  get cancelled(): boolean {
-    return this.#outer.aborted;
   }
 
   async #modelCall(toolChoice: 'auto' | 'none', signal: AbortSignal, isLast: boolean) {

@@ -54,8 +54,8 @@ function none(notes: FenceNote[]): Fenced {
   return { headerLine: 1, bodyStart: 0, rescued: false, notes };
 }
 
-function note(code: string, line: number, message: string, severity: FenceNote['severity'] = 'warning'): FenceNote {
-  return { code, severity, line, message };
+function note(code: string, line: number, message: string): FenceNote {
+  return { code, severity: 'warning', line, message };
 }
 
 function fromFence(text: string, fence: Line, fenceLine: number, notes: FenceNote[]): Fenced {

@@ -52,7 +52,7 @@ export function withoutGitPlace(environment: NodeJS.ProcessEnv): NodeJS.ProcessE
 }
 
 /** What tells a command where its session keeps files of its own. */
-export function scratchEnvironment(scratch: string, platform: string = process.platform): NodeJS.ProcessEnv {
-  const temporary = platform === 'win32' ? { TEMP: scratch, TMP: scratch } : { TMPDIR: scratch };
+export function scratchEnvironment(scratch: string): NodeJS.ProcessEnv {
+  const temporary = process.platform === 'win32' ? { TEMP: scratch, TMP: scratch } : { TMPDIR: scratch };
   return { ...temporary, REASONIX_SCRATCH: scratch };
 }

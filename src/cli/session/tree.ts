@@ -29,8 +29,8 @@ interface TreeJson extends Partial<SummaryJson> {
 }
 
 /** Every session of the tree as JSON, children in their parents. */
-export function treeJson(watch: SessionWatch, now = Date.now()): TreeJson {
-  return activityJson(watch.tree.root, watch, now);
+export function treeJson(watch: SessionWatch): TreeJson {
+  return activityJson(watch.tree.root, watch, Date.now());
 }
 
 const stateIn = (summary: SessionSummary, activity: Activity): string =>

@@ -24,11 +24,12 @@ export interface Verified {
 const NONE: FileChanges = { added: [], removed: [], changed: [], modes: [] };
 
 /** Compares every installed skill of a scope with its lock, file by file. Changes nothing. @throws ReasonixError `config` for a broken lock. */
-export async function verifyInstalled(place: InstallPlace, only?: readonly string[]): Promise<Verified[]> {
+export async function verifyInstalled(place: InstallPlace): Promise<Verified[]> {
   const locked = await loadLock(place.folder);
-  const names = [...locked.keys()].filter((name) => only === undefined || only.length === 0 || only.includes(name));
   const results: Verified[] = [];
-  for (const name of names.sort(compareCodePoints)) results.push(await verifyOne(name, locked.get(name)!, place));
+  for (const name of [...locked.keys()].sort(compareCodePoints)) {
+    results.push(await verifyOne(name, locked.get(name)!, place));
+  }
   return results;
 }
 
