@@ -118,12 +118,18 @@ function watched(run: Run, unfit: UnfitSessions, watch: WorkWatch | undefined): 
 const isTaken = (error: unknown): boolean =>
   ReasonixError.isInstance(error, 'session_busy') || ReasonixError.isInstance(error, 'stale_writer');
 
+/** An open session: the number of its last event and whether children were open, and what there is to run. */
+interface Found {
+  state: string;
+  job: Job | undefined;
+}
+
 /** Sessions with an unfinished turn that nobody runs and no engine knows. */
 class LostSessions {
   readonly #wiring: Wiring;
   readonly #engine: Engine;
-  /** Those of the last look that were left alone: the number of their last event, and whether children were open. */
-  #leftLast = new Map<string, string>();
+  /** What was found at the last look: a log that has not grown since is not read again. */
+  #foundLast = new Map<string, Found>();
   readonly #unfit: UnfitSessions;
   #isFirst = true;
 
@@ -137,16 +143,25 @@ class LostSessions {
     const all = (await this.#engine.forgot?.()) ?? false;
     const open = await listAll(this.#wiring.store, { open: true });
     const children = all ? new Map<string, SessionSummary[]>() : childrenIn(open);
-    const left = new Map<string, string>();
-    for (const { session, root, holder, lastSeq } of open) {
+    const found = new Map<string, Found>();
+    for (const summary of open) {
+      const { session, holder, lastSeq } = summary;
       if (holder !== undefined) continue;
       const state = `${lastSeq} ${children.has(session)}`;
-      const log = this.#leftLast.get(session) === state ? undefined : await this.#read(session);
-      if (!log?.turn?.terms || this.#isWaiting(log, children.get(session))) left.set(session, state);
-      else await this.#wake({ session, root, tag: log.started?.tag });
+      const last = this.#foundLast.get(session);
+      const job = last?.state === state ? last.job : await this.#jobOf(summary, children.get(session));
+      found.set(session, { state, job });
+      if (job) await this.#wake(job);
     }
-    this.#leftLast = left;
+    this.#foundLast = found;
     this.#isFirst = false;
+  }
+
+  /** Nothing for a session that somebody else must bring back, or that only waits. */
+  async #jobOf({ session, root }: SessionSummary, children: readonly SessionSummary[] | undefined) {
+    const log = await this.#read(session);
+    if (!log?.turn?.terms || this.#isWaiting(log, children)) return undefined;
+    return { session, root, tag: log.started?.tag };
   }
 
   /** One that waits for children has nothing to do before one of them has ended, and that wakes it. */
@@ -162,7 +177,6 @@ class LostSessions {
     else if (this.#isFirst) await this.#engine.hasten?.(job);
   }
 
-  /** Nothing for one that somebody else must bring back. */
   async #read(session: string): Promise<Thread | undefined> {
     try {
       return Thread.fold(session, await this.#wiring.store.read(session, 0, { whole: true }));

@@ -164,3 +164,44 @@ it('fails when the session is removed meanwhile', async () => {
   await store.delete(session.id);
   await expect(run.result).rejects.toMatchObject({ code: 'session_not_found' });
 }, 30_000);
+
+it('a worker that looks for sessions again reads only logs that have grown', async () => {
+  const { shop, store, runtime } = await submitter();
+  const session = await runtime.session();
+  const run = session.send('go');
+  run.result.catch(() => {});
+  while ((await store.list({ open: true })).sessions.length === 0) await delay(10);
+  let looks = 0;
+  let reads = 0;
+  const isKnown = async () => {
+    looks++;
+    return true;
+  };
+  const engine: Engine = Object.assign(inProcessEngine(), { isKnown });
+  onTestFinished(() => engine.close());
+  const read: typeof store.read = (...asked) => {
+    reads++;
+    return store.read(...asked);
+  };
+  const counted = new Proxy(store, {
+    get: (target, name) => {
+      if (name === 'read') return read;
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+  const { runtime: later } = await shop.open(() => 'done', { store: counted, engine });
+  const claim = await later.work({ reconcileEvery: 20 });
+  onTestFinished(() => claim.close(0));
+  const lookMore = async () => {
+    for (const enough = looks + 3; looks < enough; ) await delay(10);
+  };
+  await lookMore();
+  expect(reads).toBe(1);
+  const from = { session: 'sa_other', call: 'c1' };
+  await store.append(session.id, (await store.read(session.id)).length, [
+    { type: 'message.received', from, content: 'more' },
+  ]);
+  await lookMore();
+  expect(reads).toBe(2);
+});

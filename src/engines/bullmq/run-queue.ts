@@ -16,6 +16,7 @@ export interface RunQueueOptions {
 /** The sessions with one tag, or with none, that wait for a run: one job a session, however often it is asked for. */
 export class RunQueue {
   readonly queue: Queue<Job>;
+  readonly #redis: Connection['redis'];
   readonly #outstanding: Outstanding;
 
   constructor({ connection, prefix, tag }: RunQueueOptions) {
@@ -26,6 +27,7 @@ export class RunQueue {
       streams: { events: { maxLen: KEPT_EVENTS } },
     });
     this.queue.on('error', (error) => connection.fault(error));
+    this.#redis = connection.redis;
     this.#outstanding = new Outstanding(connection.redis, prefix);
   }
 
@@ -51,7 +53,7 @@ export class RunQueue {
 
   async isKnown({ session }: Job): Promise<boolean> {
     const id = await this.queue.getDeduplicationJobId(session);
-    return id !== null && (await this.queue.getJob(id)) !== undefined;
+    return id !== null && (await this.#redis.exists(this.queue.toKey(id))) > 0;
   }
 
   async counts(): Promise<JobCounts> {
