@@ -3,7 +3,7 @@ import { toolAlias } from '../core/tool-names.ts';
 import type { BackgroundHost } from '../session/background.ts';
 import type { Thread } from '../session/thread.ts';
 import type { SessionStore, SessionSummary } from '../store/contract.ts';
-import { listAll } from '../store/list-all.ts';
+import { isListed } from '../store/list-all.ts';
 
 const REFERENCE = /sa_[0-9a-z]{4,64}/gi;
 
@@ -38,8 +38,7 @@ export async function waitsForChildren(
 ): Promise<boolean> {
   const isAwaited = awaitedBy(thread, atEnd);
   if (!isAwaited) return false;
-  const open = await listAll(store, { open: true, parent: { session: thread.session } });
-  return open.some(isAwaited);
+  return isListed(store, { open: true, parent: { session: thread.session } }, isAwaited);
 }
 
 /** The model has said its last word, and only its children keep the turn open. */
