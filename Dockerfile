@@ -28,7 +28,10 @@ COPY --from=build /build/bin ./bin
 COPY --from=build /build/prompts ./prompts
 COPY --from=build /build/skills ./skills
 RUN ln -s /app/bin/reasonix.js /usr/local/bin/reasonix \
-  && mkdir -p /work && chown node:node /work
+  && install -d -o node -g node /work \
+  && install -d -m 1777 /home/node/.reasonix
+# Also where another user is chosen, who has no home.
+ENV REASONIX_HOME=/home/node/.reasonix
 USER node
 WORKDIR /work
 ENTRYPOINT ["tini", "--", "reasonix"]

@@ -11,11 +11,12 @@ const read = (path: string) => readFileSync(fileURLToPath(new URL(`../${path}`, 
 interface Service {
   image: string;
   build?: string;
+  pull_policy?: string;
   command?: string[];
   environment?: Record<string, string>;
   depends_on?: Record<string, { condition: string }>;
   healthcheck?: { test: string[] };
-  volumes?: string[];
+  volumes?: (string | { source: string; target: string })[];
 }
 
 interface Compose {
@@ -24,7 +25,7 @@ interface Compose {
 }
 
 const compose = parse(read('docker-compose.yml'), { merge: true }) as Compose;
-const ours = Object.entries(compose.services).filter(([, { build }]) => build !== undefined);
+const ours = Object.entries(compose.services).filter(([, { image }]) => image === 'reasonix');
 
 describe('docker-compose.yml', () => {
   test('has both services, two workers, and nothing that is not there', () => {
@@ -34,13 +35,32 @@ describe('docker-compose.yml', () => {
         expect(compose.services[other]?.healthcheck, `${name} waits for ${other}`).toBeDefined();
       }
       const named = (service.volumes ?? [])
-        .map((volume) => volume.split(':')[0]!)
-        .filter((from) => !from.startsWith('.'));
+        .flatMap((volume) => (typeof volume === 'string' ? [volume.split(':')[0]!] : []))
+        .filter((from) => !from.startsWith('$'));
       for (const volume of named) expect(compose.volumes).toHaveProperty(volume);
     }
     // The image of Postgres answers on its socket before it is open to others.
     expect(compose.services.postgres?.healthcheck?.test).toContain('-h');
     expect(compose.services.redis?.command?.join(' ')).toContain('--maxmemory-policy noeviction --appendonly yes');
+  });
+
+  test('makes its image once, for all that run it', () => {
+    expect(ours.map(([name]) => name)).toEqual(['worker-1', 'worker-2', 'web', 'cli']);
+    expect(ours.filter(([, { build }]) => build !== undefined)).toHaveLength(1);
+    for (const [name, { pull_policy: policy }] of ours) expect(policy, name).toBe('never');
+  });
+
+  test('says at its top what belongs into .env, and gives each of ours its configuration', () => {
+    const text = read('docker-compose.yml');
+    const top = text.slice(0, text.indexOf('\nname:'));
+    const asked = [...text.matchAll(/\$\{(\w+):[?]/g), ...text.matchAll(/\$\{(RUN_\w+)/g)].map(([, name]) => name!);
+    expect(asked.length).toBeGreaterThan(2);
+    for (const name of asked) expect(top).toContain(`#   ${name}=`);
+    const [, home] = /^ENV REASONIX_HOME=(.+)$/m.exec(read('Dockerfile')) ?? [];
+    for (const [name, { volumes = [] }] of ours) {
+      const target = expect.objectContaining({ source: './reasonix.toml', target: `${home}/config.toml` });
+      expect(volumes, name).toContainEqual(target);
+    }
   });
 
   test('every command is one of ours, with flags that it takes', async () => {
