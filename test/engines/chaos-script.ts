@@ -36,7 +36,7 @@ export function script(
       return { latency, calls: names.map((name) => call('run_skill', { name: skill, arguments: name })) };
     return { latency, text: done.map(({ content }) => answerOf(content)).join(' ') };
   };
-  return scriptedModel((request) => {
+  const answer = (request: ModelRequest) => {
     asked(request.session ?? '', request.messages.filter(({ role }) => role === 'assistant').length);
     if (request.skill === undefined) return fanOut(request, nested > 0 ? 'outer' : 'inner', children);
     if (request.skill === 'outer') return fanOut(request, 'inner', nested);
@@ -46,7 +46,9 @@ export function script(
     // Nobody knows whether the mark was made: what a model is told to do then.
     if (last.startsWith('interrupted')) return { latency, calls: [call('is_marked', { text })] };
     return { latency, text: `marked ${text}` };
-  });
+  };
+  // A provider's client keeps no requests either, and what workers take is measured.
+  return scriptedModel(answer, { record: false });
 }
 
 /** The answer of a root whose message was `name`. */

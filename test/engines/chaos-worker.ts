@@ -1,6 +1,7 @@
 import { appendFileSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
+import { keepHeapSmall } from '../../src/cli/worker/small-heap.ts';
 import { openRuntime } from '../../src/runtime/open-runtime.ts';
 import { defineTool } from '../../src/tools/define-tool.ts';
 import { type Chaos, script } from './chaos-script.ts';
@@ -13,6 +14,7 @@ const chaos = JSON.parse(process.argv[2] ?? '') as Chaos;
 const record = (file: string, ...words: (string | number)[]) =>
   appendFileSync(`${chaos.records}/${file}`, `${words.join(' ')}\n`);
 
+keepHeapSmall();
 appendFileSync(`${chaos.records}/effects`, '');
 const runtime = await openRuntime({
   cwd: chaos.cwd,

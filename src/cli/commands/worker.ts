@@ -19,10 +19,12 @@ import { type Health, serveHealth } from '../worker/health.ts';
 import { Journal } from '../worker/journal.ts';
 import { WorkerMetrics } from '../worker/metrics.ts';
 import { Probe } from '../worker/probe.ts';
+import { keepHeapSmall } from '../worker/small-heap.ts';
 
 type Given = FlagValues<typeof workerFlags>;
 
 export const worker: Handler<typeof workerFlags> = async ({ flags }) => {
+  keepHeapSmall();
   const { loadConfig } = await import('../../config/cascade.ts');
   const load = { ...loadOptions(flags), overrides: [...flags.env, ...(await overridesOf(flags))] };
   const { config } = await loadConfig(load);
