@@ -124,6 +124,18 @@ describe('docs/operations.md', () => {
     for (const flag of flags) expect(Object.keys(worker?.flags ?? {}), flag).toContain(flag.slice(2));
   });
 
+  test('names services that Compose has, and commands of ours', () => {
+    const lines = text.match(/^docker compose .+$/gm) ?? [];
+    const named = lines.flatMap((line) => {
+      const [, one, several = ''] = /^docker compose (?:(?:exec(?: -T)?|run --rm) (\S+)|stop (.+))/.exec(line) ?? [];
+      return one ?? several.split(' ').filter((name) => name !== '');
+    });
+    expect(new Set(named)).toEqual(new Set(['cli', 'postgres', 'redis', 'worker-1', 'worker-2', 'web']));
+    for (const name of named) expect(compose.services).toHaveProperty(name);
+    const verbs = lines.flatMap((line) => / cli (\S+)/.exec(line)?.[1] ?? []);
+    expect(COMMANDS.map(({ name }) => name)).toEqual(expect.arrayContaining(verbs));
+  });
+
   test('names metrics that a worker has, and its alert rules are YAML', () => {
     const source = read('src/cli/worker/metrics.ts');
     const metrics = [...text.matchAll(/\b(reasonix_[a-z_]+)/g)].map(([, name]) => name!);
