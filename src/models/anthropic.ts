@@ -1,11 +1,12 @@
 import type Anthropic from '@anthropic-ai/sdk';
+import type { ClientOptions } from '@anthropic-ai/sdk';
 import type { MessageParam, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages/messages';
 import { toAnthropicBody } from './anthropic-body.ts';
 import { MessagesCollector } from './anthropic-stream.ts';
 import { attempt, type Decoder } from './attempt.ts';
 import type { GenerateOptions, ModelClient, ModelReply, ModelRequest } from './contract.ts';
 import { watchedFetch } from './watched-fetch.ts';
-import type { WireOptions } from './wire.ts';
+import { type WireOptions, withoutVariable } from './wire.ts';
 
 const OWN_URL = 'https://api.anthropic.com';
 
@@ -58,7 +59,7 @@ class MessagesClient implements ModelClient {
     const { default: Client } = await import('@anthropic-ai/sdk');
     const { Stream } = await import('@anthropic-ai/sdk/core/streaming');
     const { baseUrl, apiKey, headers } = this.#options;
-    const client = new Client({
+    const sdkOptions: ClientOptions = {
       baseURL: sdkUrl(baseUrl),
       apiKey: apiKey ?? 'none',
       authToken: null,
@@ -68,7 +69,9 @@ class MessagesClient implements ModelClient {
       // Silence is watched by ourselves, to the byte.
       timeout: 2 ** 31 - 1,
       logLevel: 'off',
-    });
+    };
+    const make = () => new Client(sdkOptions);
+    const client = isOwn(baseUrl) ? make() : withoutVariable('ANTHROPIC_CUSTOM_HEADERS', make);
     return { client, decode: (response) => Stream.fromSSEResponse(response, new AbortController(), client) };
   }
 }
@@ -78,8 +81,10 @@ function sdkUrl(baseUrl: string | undefined): string {
   return (baseUrl ?? OWN_URL).replace(/\/+$/, '').replace(/\/v1$/, '');
 }
 
+const isOwn = (baseUrl: string | undefined): boolean => sdkUrl(baseUrl) === OWN_URL;
+
 /** Servers that speak like Anthropic's expect the key in the header that has always been its. */
 function keyHeaders(apiKey: string | undefined, baseUrl: string | undefined): Record<string, string | null> {
   if (apiKey === undefined) return { Authorization: null };
-  return baseUrl === undefined || sdkUrl(baseUrl) === OWN_URL ? {} : { 'x-api-key': apiKey };
+  return isOwn(baseUrl) ? {} : { 'x-api-key': apiKey };
 }

@@ -1,9 +1,10 @@
 import type OpenAI from 'openai';
+import type { ClientOptions } from 'openai';
 import { attempt, type Collector, type Decoder } from './attempt.ts';
 import type { ModelClient, ModelReply, ModelRequest } from './contract.ts';
 import { dialectOf } from './dialects.ts';
 import { type Watch, watchedFetch } from './watched-fetch.ts';
-import type { WireOptions } from './wire.ts';
+import { type WireOptions, withoutVariable } from './wire.ts';
 
 /** What one of the wires that the SDK speaks has of its own. */
 export interface OpenAIWire {
@@ -39,19 +40,22 @@ export function openaiSdkClient(options: WireOptions, wire: OpenAIWire): ModelCl
 async function createSdk({ baseUrl, apiKey, headers, name }: WireOptions): Promise<Sdk> {
   const { default: Client } = await import('openai');
   const { Stream } = await import('openai/core/streaming');
-  const client = new Client({
+  // What the environment says of OpenAI is not for other servers.
+  const isOwn = dialectOf({ name, baseUrl }).name === 'openai';
+  const sdkOptions: ClientOptions = {
     baseURL: baseUrl ?? 'https://api.openai.com/v1',
     // A server without keys gets no header; the SDK wants a value all the same.
     apiKey: apiKey ?? 'none',
     defaultHeaders: { ...(apiKey === undefined ? { Authorization: null } : {}), ...headers },
-    // What the environment says of OpenAI is not for other servers.
-    ...(dialectOf({ name, baseUrl }).name === 'openai' ? {} : { organization: null, project: null }),
+    ...(isOwn ? {} : { organization: null, project: null }),
     adminAPIKey: null,
     fetch: watchedFetch,
     maxRetries: 0,
     // Silence is watched by ourselves, to the byte.
     timeout: 2 ** 31 - 1,
     logLevel: 'off',
-  });
+  };
+  const make = () => new Client(sdkOptions);
+  const client = isOwn ? make() : withoutVariable('OPENAI_CUSTOM_HEADERS', make);
   return { client, decode: (response) => Stream.fromSSEResponse(response, new AbortController(), client) };
 }

@@ -198,6 +198,7 @@ function hintOf(
       if (QUOTA.test(message)) return 'the account has no credit left: check its plan and billing';
       if (isBug) return undefined;
       if (status === undefined) return `check that ${server} can be reached`;
+      if (status >= 300 && status < 400) return 'set base_url to the address that answers itself';
       return status === 404 ? `check base_url: ${server} does not know the path` : undefined;
   }
 }

@@ -1,3 +1,4 @@
+import { ownOriginFetch } from './own-origin-fetch.ts';
 import { CutStream } from './provider-error.ts';
 
 /** Milliseconds without a byte after which a stream is given up. */
@@ -14,7 +15,7 @@ const WATCH = Symbol('watch');
  */
 export async function watchedFetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
   const watch = (init as { [WATCH]?: Watch } | undefined)?.[WATCH];
-  const response = await fetch(input, watch?.isPatient ? { ...init, ...patience() } : init);
+  const response = await ownOriginFetch(input, watch?.isPatient ? { ...init, ...patience() } : init);
   return watch ? watch.watched(response) : response;
 }
 

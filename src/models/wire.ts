@@ -34,3 +34,18 @@ export interface WireOptions extends RequestSettings {
 export function secretsOf({ apiKey, headers }: WireOptions): string[] {
   return [...(apiKey ? [apiKey] : []), ...Object.values(headers ?? {}).filter((value) => value.length >= 8)];
 }
+
+/**
+ * Makes an SDK's client as if the environment did not have `variable`. What it has there for a vendor may
+ * be a key, and the SDK would send it to any server; options cannot tell it otherwise.
+ */
+export function withoutVariable<Client>(variable: string, make: () => Client): Client {
+  const value = process.env[variable];
+  if (value === undefined) return make();
+  delete process.env[variable];
+  try {
+    return make();
+  } finally {
+    process.env[variable] = value;
+  }
+}
