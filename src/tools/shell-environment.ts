@@ -1,5 +1,5 @@
 const SECRET_NAME =
-  /(?:^|_)(?:TOKENS?|SECRETS?|PASSWORDS?|PASSWD|PASSPHRASE|CREDENTIALS?|KEY|KEYS|PAT|AUTH|COOKIE)(?:_|$)|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|SECRET_?KEY|AUTH_?TOKEN|CONNECTION_?STRING/i;
+  /(?:^|_)(?:TOKENS?|SECRETS?|PASSPHRASE|CREDENTIALS?|KEY|KEYS|PAT|AUTH|COOKIE)(?:_|$)|PASSW(?:OR)?DS?(?:_|$)|_PWD$|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|SECRET_?KEY|AUTH_?TOKEN|CONNECTION_?STRING/i;
 const SECRET_VALUE = /^(?:sk-|ghp_|gho_|ghs_|github_pat_|glpat-|xox[abprs]-|AKIA)\w|:\/\/[^/\s:@]*:[^/\s@]+@/;
 /** Names that look like secrets and hold a socket or a program. */
 const HARMLESS = new Set(['SSH_AUTH_SOCK', 'GPG_AGENT_INFO', 'XAUTHORITY']);

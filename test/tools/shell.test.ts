@@ -158,6 +158,8 @@ describe('environment', () => {
     ['GITHUB_TOKEN', 'x'],
     ['AWS_SECRET_ACCESS_KEY', 'x'],
     ['DB_PASSWORD', 'x'],
+    ['PGPASSWORD', 'x'],
+    ['MYSQL_PWD', 'x'],
     ['GH_PAT', 'x'],
     ['my_apikey', 'x'],
     ['DATABASE_URL', 'postgres://me:pass@host/db'],
@@ -170,6 +172,7 @@ describe('environment', () => {
   it.each([
     ['PATH', '/bin'],
     ['PWD', '/x'],
+    ['OLDPWD', '/x'],
     ['HOME', '/x'],
     ['SSH_AUTH_SOCK', '/x'],
     ['TOKENIZERS_PARALLELISM', '1'],
