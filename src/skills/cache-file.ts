@@ -1,6 +1,6 @@
 import { appendFileSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { readdir, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { KeptHeader } from './kept-header.ts';
 import type { FoundFile } from './scan.ts';
@@ -167,11 +167,12 @@ async function forgetOld(folder: string): Promise<void> {
 
 let build: string | undefined;
 
-/** A new build may read files differently: the code's own file tells builds apart. */
+/** A new build may read files differently: the code's own file tells builds apart, by its name where all have one time. */
 export function buildVersion(): string {
   if (build === undefined) {
-    const code = statSync(fileURLToPath(import.meta.url), { throwIfNoEntry: false });
-    build = `${VERSION}:${code?.size ?? 0}:${code?.mtimeMs ?? 0}`;
+    const file = fileURLToPath(import.meta.url);
+    const code = statSync(file, { throwIfNoEntry: false });
+    build = `${VERSION}:${basename(file)}:${code?.size ?? 0}:${code?.mtimeMs ?? 0}`;
   }
   return build;
 }

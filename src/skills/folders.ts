@@ -1,4 +1,4 @@
-import { type Dirent, readdirSync, realpathSync, type Stats, statSync } from 'node:fs';
+import { type Dirent, readdirSync, realpathSync, type Stats, statfsSync, statSync } from 'node:fs';
 import { sep } from 'node:path';
 import { sortedByCodePoint } from './names.ts';
 
@@ -70,6 +70,22 @@ export function isSettled({ mtime, ctime }: Pick<FileState, 'mtime' | 'ctime'>, 
 /** Milliseconds within which two changes may get one time, where clocks count seconds and where they count finely. */
 const COARSE_TICK = 2_500;
 const FINE_TICK = 50;
+
+/**
+ * Whether a folder gets another time when something in it comes or goes. Not so on FAT, as Windows
+ * writes it, nor with some drivers outside the kernel; the times of some folders are not kept at all.
+ */
+export function stampsFolders(path: string, { ctime }: Pick<FileState, 'ctime'>): boolean {
+  if (process.platform === 'win32' || ctime <= 0) return false;
+  try {
+    return !UNSURE.has(statfsSync(path).type);
+  } catch {
+    return false;
+  }
+}
+
+/** As Linux numbers them: FAT, exFAT, FUSE (object stores among them), and what a virtual machine shares by 9P. */
+const UNSURE: ReadonlySet<number> = new Set([0x4d44, 0x2011bab0, 0x65735546, 0x01021997]);
 
 /** One entry of a folder, links already followed. */
 export interface Entry {

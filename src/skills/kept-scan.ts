@@ -3,6 +3,7 @@ import { join, sep } from 'node:path';
 import { buildVersion, writeWhole } from './cache-file.ts';
 import { statFile } from './folders.ts';
 import { quickHash } from './hash.ts';
+import { isSoundScan, type Kept, type Odd } from './kept-scan-file.ts';
 import type { Root } from './roots.ts';
 import { type FoundFile, type Scan, type ScanOptions, scanRoot } from './scan.ts';
 import { type KeptSeen, Seen } from './seen.ts';
@@ -10,19 +11,7 @@ import { type KeptSeen, Seen } from './seen.ts';
 /** Below this a look through the folders costs no more than reading what the last one found. */
 const WORTH_KEEPING = 16;
 
-/** What few files are otherwise than a `SKILL.md` in a folder of the root. */
-type Odd = Partial<Pick<FoundFile, 'layout' | 'plugin' | 'needsKey' | 'depth' | 'viaLink'>>;
-
 const USUAL = { layout: 'folder', plugin: undefined, needsKey: false, depth: 1, viaLink: false } as const;
-
-interface Kept {
-  for: string;
-  /** Below the root, in the order of the scan, a line each. */
-  files: string;
-  odd: Record<number, Odd>;
-  seen: KeptSeen;
-  diagnostics: Scan['diagnostics'];
-}
 
 export interface LookOptions extends ScanOptions {
   seen: Seen;
@@ -94,16 +83,11 @@ function keep(root: Root, options: LookOptions, { found, status, diagnostics }: 
 function read(root: Root, options: LookOptions): Kept | undefined {
   try {
     const kept = JSON.parse(readFileSync(fileOf(root, options), 'utf8')) as Kept;
-    return kept.for === purposeOf(root, options) && isWhole(kept) ? kept : undefined;
+    return kept.for === purposeOf(root, options) && isSoundScan(kept, root.path) ? kept : undefined;
   } catch {
     // none, or one that is damaged
     return undefined;
   }
-}
-
-function isWhole({ files, odd, seen, diagnostics }: Kept): boolean {
-  const lists = [seen?.files, seen?.folders, seen?.places, diagnostics];
-  return typeof files === 'string' && typeof odd === 'object' && odd !== null && lists.every(Array.isArray);
 }
 
 const fileOf = ({ kind, path }: Root, { cacheFolder }: LookOptions): string =>

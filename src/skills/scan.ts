@@ -139,7 +139,10 @@ class Scanner {
 
   #takeEntry(entry: Entry, layout: Skill['layout'], context: Context, needsKey: boolean): void {
     const taken = this.#take(entry.path, layout, context, { needsKey, viaLink: entry.isLink });
-    if (!taken) this.#report.entry({ ...entry, is: 'unreadable' });
+    if (taken) return;
+    // another user of the same home may be able to
+    this.#seen.doubt();
+    this.#report.entry({ ...entry, is: 'unreadable' });
   }
 
   #enterMarketplace({ plugins, problems, elsewhere, manifest }: Marketplace): void {

@@ -1,5 +1,5 @@
 import { type Dirent, readdirSync, type Stats } from 'node:fs';
-import { type FileState, folderState, isSettled, kindOf, realPath, statFile } from './folders.ts';
+import { type FileState, folderState, isSettled, kindOf, realPath, stampsFolders, statFile } from './folders.ts';
 import { Patience } from './patience.ts';
 
 interface Place {
@@ -71,8 +71,7 @@ export class Seen {
     const readAt = Date.now();
     const state = folderState(path);
     const entries = readdirSync(path, { withFileTypes: true });
-    // FAT, as Windows writes it, stamps no folder when something in it comes or goes
-    const tells = process.platform !== 'win32' && state !== undefined && isSettled(state, readAt);
+    const tells = state !== undefined && isSettled(state, readAt) && stampsFolders(path, state);
     this.#folders.set(path, tells ? state : signatureOf(entries));
     return entries;
   }
@@ -112,7 +111,7 @@ function isSame(now: Stats | undefined, then: FileState | undefined): boolean {
 }
 
 function isStateOf(now: FileState | undefined, then: FileState): boolean {
-  return now?.mtime === then.mtime && now.ctime === then.ctime && now.inode === then.inode;
+  return now?.mtime === then.mtime && now.ctime === then.ctime && now.inode === then.inode && now.size === then.size;
 }
 
 function entriesNow(path: string): string | undefined {

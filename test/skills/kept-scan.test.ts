@@ -30,6 +30,16 @@ function leaveOutFirst(): void {
   writeFileSync(scanFile(), JSON.stringify(kept));
 }
 
+/** What is kept, as loose as JSON is. */
+interface Damaged {
+  files: string;
+  odd: Record<string, unknown>;
+  seen: { files: unknown[]; folders: unknown[]; places: unknown[] };
+  diagnostics: unknown[];
+}
+
+const add = (kept: Damaged, line: string) => Object.assign(kept, { files: kept.files + line });
+
 describe('what a look through a root found', () => {
   it('serves the next process, which lists no folder', async () => {
     leaveOutFirst();
@@ -63,6 +73,38 @@ describe('what a look through a root found', () => {
     const kept = JSON.parse(readFileSync(scanFile(), 'utf8')) as object;
     writeFileSync(scanFile(), JSON.stringify({ ...kept, [key]: value }));
     expect(namesOf(await at.open())).toEqual(NAMES);
+  });
+
+  it.each<[string, (kept: Damaged) => unknown]>([
+    ['a folder that is none', ({ seen }) => seen.folders.push(null)],
+    ['a folder with a listing in place of its state', ({ seen }) => seen.folders.push(['/', 'dbin'])],
+    ['a folder without a path', ({ seen }) => seen.folders.push([7, {}])],
+    ['no folder at all', ({ seen }) => Object.assign(seen, { folders: [] })],
+    ['a file that is none', ({ seen }) => seen.files.push(5)],
+    ['a place that is none', ({ seen }) => seen.places.push(null)],
+    ['a place without its kind', ({ seen }) => seen.places.push({ path: '/' })],
+    ['something odd that is a number', ({ odd }) => Object.assign(odd, { 0: 5 })],
+    ['something odd that is nothing', ({ odd }) => Object.assign(odd, { 0: null })],
+    [
+      'a layout that there is not',
+      ({ odd }) => Object.assign(odd, { 0: { layout: 'x', needsKey: false, depth: 1, viaLink: false } }),
+    ],
+    ['something to report that is nothing', ({ diagnostics }) => diagnostics.push(null)],
+    ['something to report without words', ({ diagnostics }) => diagnostics.push({ severity: 'info', code: 'x' })],
+    ['a path that leads out', (kept) => add(kept, '\n../../outside/SKILL.md')],
+    ['a path that leads out of a skill', (kept) => add(kept, '\nskill-00/../../../outside/SKILL.md')],
+    ['a file that is no markdown', (kept) => add(kept, '\nskill-00/secret.txt')],
+    ['an empty line', (kept) => add(kept, '\n')],
+    ['no files', (kept) => Object.assign(kept, { files: '' })],
+  ])('is ignored when it holds %s', async (_, damage) => {
+    at.write('project/.reasonix/skills/skill-00/secret.txt', '---\nname: secret\ndescription: d\n---\n');
+    at.skill('project/outside', 'description: d');
+    const kept = JSON.parse(readFileSync(scanFile(), 'utf8')) as Damaged;
+    damage(kept);
+    writeFileSync(scanFile(), JSON.stringify(kept));
+    const library = await at.open();
+    expect(namesOf(library)).toEqual(NAMES);
+    expect(library.diagnostics).toEqual([]);
   });
 
   it('is not written again when nothing changed', async () => {
