@@ -49,6 +49,8 @@ export interface LoadedConfig {
   /** Files that were read, highest first. */
   files: readonly { tier: Tier; path: string }[];
   folders: Folders;
+  /** Somebody named the file that is read in place of the project's, and so vouches for all that it says. */
+  isVouched: boolean;
 }
 
 interface FileTier {
@@ -101,7 +103,8 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   problems.push(...checkEntries(config, sources));
   throwIfAny(problems);
   const used = layers.filter((layer) => !isEmptyLayer(layer));
-  return { config, sources, layers: used, notes, files: readFiles(files.read, layers), folders };
+  const isVouched = options.configFile !== undefined;
+  return { config, sources, layers: used, notes, files: readFiles(files.read, layers), folders, isVouched };
 }
 
 function chooseProfile(flag: string | undefined, layers: readonly Layer[]): ProfileChoice | undefined {

@@ -12,12 +12,14 @@ import type { LoadedConfig } from './cascade.ts';
 import { maskAddresses } from './mask.ts';
 import { type Folders, projectFolders } from './places.ts';
 import { describePlace, type Place } from './problems.ts';
+import { isOnThisMachine } from './service-address.ts';
 
-/** Something that a project's own files would have this machine run, or a place they would have a key sent to. */
+/** Something that a project's own files would have this machine run, or a place they would have keys or sessions sent to. */
 export interface ProjectCommand {
-  kind: 'mcp' | 'hooks' | 'providers';
+  kind: 'mcp' | 'hooks' | 'providers' | 'services';
+  /** Of the entry, or of the key that holds an address. */
   name: string;
-  /** What would run, or which address would be asked or get the key. */
+  /** What would run, or which address would get what. */
   text: string;
   /** The file that says so. */
   place: string;
@@ -27,7 +29,7 @@ export interface ProjectCommand {
 export interface Trusted {
   mcp: McpServerSettings[];
   hooks: HookSettings[];
-  /** Of the project, allowed or not. A provider that is not allowed gets no key: see `refusedProviders`. */
+  /** Of the project, allowed or not. What is neither server nor hook is refused where it is used: see below. */
   commands: ProjectCommand[];
 }
 
@@ -37,18 +39,19 @@ export interface Trusted {
  */
 export function trustedCommands(loaded: LoadedConfig, trustAll = false): Trusted {
   const known = new Set(readTrust(loaded)[projectOf(loaded)]);
-  const commands: ProjectCommand[] = trustAll ? [] : keyReceivers(loaded, known);
+  const isVouched = trustAll || loaded.isVouched;
+  const commands = isVouched ? [] : [...keyReceivers(loaded, known), ...services(loaded, known)];
   const allowed = <Entry extends McpServerSettings | HookSettings>(kind: ProjectCommand['kind'], entries: Entry[]) =>
     entries.filter((entry) => {
       const place = foreignPlace(loaded, kind, entry.name);
-      if (place === undefined || trustAll) return true;
+      if (place === undefined || isVouched) return true;
       const isTrusted = known.has(fingerprint(kind, entry));
       commands.push({ kind, name: entry.name, text: textOf(entry), place, isTrusted });
       return isTrusted;
     });
   const mcp = allowed('mcp', loaded.config.mcp);
   const hooks = allowed('hooks', loaded.config.hooks);
-  const refused = commands.filter(({ kind, isTrusted }) => !isTrusted && kind !== 'providers');
+  const refused = commands.filter(({ kind, isTrusted }) => !isTrusted && (kind === 'mcp' || kind === 'hooks'));
   if (refused.length === 0) return { mcp, hooks, commands };
   const own = withoutProject(loaded, refused);
   return { mcp: [...mcp, ...own.mcp], hooks: [...hooks, ...own.hooks], commands };
@@ -61,7 +64,8 @@ export function trustedCommands(loaded: LoadedConfig, trustAll = false): Trusted
  */
 export function refusedProviders(loaded: LoadedConfig, trustAll = false): ReadonlyMap<string, ReasonixError> {
   const known = new Set(readTrust(loaded)[projectOf(loaded)]);
-  const waiting = trustAll ? [] : keyReceivers(loaded, known).filter(({ isTrusted }) => !isTrusted);
+  const isVouched = trustAll || loaded.isVouched;
+  const waiting = isVouched ? [] : keyReceivers(loaded, known).filter(({ isTrusted }) => !isTrusted);
   return new Map(
     waiting.map(({ name, text, place }) => [
       name,
@@ -88,13 +92,44 @@ function keyReceivers(loaded: LoadedConfig, known: ReadonlySet<string>): Project
 }
 
 /** What a word on a provider is about: other models or prices need no new one. */
-const receiverOf = ({ name, kind, base_url, api_key_env, headers }: ProviderSettings): object => ({
+const receiverOf = ({ name, kind, base_url, api_key_env, headers }: ProviderSettings) => ({
   name,
   kind,
   base_url,
   api_key_env,
   headers,
 });
+
+/**
+ * Sessions go to no other machine because a cloned repository says so, and neither does the password that the
+ * environment has for a database.
+ * @throws ReasonixError `config` for an address of this part of the configuration that waits to be allowed.
+ */
+export function checkServices(loaded: LoadedConfig, part: 'store' | 'engine', trustAll = false): void {
+  if (trustAll || loaded.isVouched) return;
+  const known = new Set(readTrust(loaded)[projectOf(loaded)]);
+  const waiting = services(loaded, known).find(({ name, isTrusted }) => !isTrusted && name.startsWith(`${part}.`));
+  if (waiting === undefined) return;
+  throw new ReasonixError('config', `${waiting.name} waits for your word: it ${waiting.text}`, {
+    hint: `look at ${waiting.place}, and allow it with: reasonix config trust`,
+    details: { key: waiting.name },
+  });
+}
+
+function services(loaded: LoadedConfig, known: ReadonlySet<string>): ProjectCommand[] {
+  return serviceEntries(loaded).flatMap(({ name, url }): ProjectCommand[] => {
+    const source = loaded.sources.get(name);
+    if (source === undefined || isOnThisMachine(url) || !isForeign(source, loaded.folders)) return [];
+    const text = `has sessions ${name === 'engine.url' ? 'run' : 'kept'} by way of ${maskAddresses(url)}`;
+    const isTrusted = known.has(fingerprint('services', { name, url }));
+    return [{ kind: 'services', name, text, place: describePlace(source), isTrusted }];
+  });
+}
+
+function serviceEntries({ config: { store, engine } }: LoadedConfig): { name: string; url: string }[] {
+  const addresses = { 'store.url': store.url, 'store.listen_url': store.listen_url, 'engine.url': engine.url };
+  return Object.entries(addresses).flatMap(([name, url]) => (url === undefined ? [] : [{ name, url }]));
+}
 
 /**
  * What the user's own files say of entries that a project would change: a cloned repository must not
@@ -123,8 +158,12 @@ function withoutProject(
 /** Allows everything that the project asks for now, and nothing that it asked for before. */
 export function trustProject(loaded: LoadedConfig): ProjectCommand[] {
   const { commands } = trustedCommands(loaded);
-  const entries = { ...loaded.config, providers: loaded.config.providers.map(receiverOf) } as {
-    [Kind in ProjectCommand['kind']]: { name: string }[];
+  const { mcp, hooks, providers } = loaded.config;
+  const entries: Record<ProjectCommand['kind'], { name: string }[]> = {
+    mcp,
+    hooks,
+    providers: providers.map(receiverOf),
+    services: serviceEntries(loaded),
   };
   const entryOf = ({ kind, name }: ProjectCommand) => entries[kind].find((entry) => entry.name === name) ?? {};
   const prints = commands.map((command) => fingerprint(command.kind, entryOf(command)));

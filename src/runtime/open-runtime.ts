@@ -69,7 +69,7 @@ export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime
   });
   const engine = engineAccess(loaded, options, onProblem);
   const models = options.models ?? (await configuredModels(options, loaded, env, engine?.rateLimit));
-  const store = options.store ?? (await openConfiguredStore(loaded, onProblem));
+  const store = options.store ?? (await openConfiguredStore(loaded, onProblem, isTrusted(options)));
   try {
     return new Runtime(await wire(options, loaded, { store, models, engine, onProblem }));
   } catch (error) {

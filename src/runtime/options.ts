@@ -30,8 +30,9 @@ export interface RuntimeOptions {
   configFile?: string | undefined;
   profile?: string | undefined;
   /**
-   * Starts the MCP servers and hooks that the project's own files name without their having been allowed
-   * by `reasonix config trust`. Default false.
+   * Starts the MCP servers and hooks, and uses the addresses of providers, store and engine, that the project's own
+   * files name without their having been allowed by `reasonix config trust`. Default false; a `configFile` is always
+   * taken at its word.
    */
   trustProject?: boolean | undefined;
   /** Model of new sessions: a name, or a client such as `scriptedModel(…)`. Default: the configuration's. */

@@ -14,9 +14,8 @@ export interface OutsideCommands {
   close(): Promise<void>;
 }
 
-/** Whether the caller vouches for all that the configuration says. */
-export const isTrusted = ({ trustProject, configFile }: RuntimeOptions): boolean =>
-  trustProject === true || configFile !== undefined;
+/** Whether the caller vouches for all that the project's files say. */
+export const isTrusted = ({ trustProject }: RuntimeOptions): boolean => trustProject === true;
 
 /** What the configuration asks for and may run; what a project asks for and nobody allowed is named to `onProblem`. */
 export function outsideCommands(parts: {
@@ -27,8 +26,8 @@ export function outsideCommands(parts: {
   const { options, loaded, onProblem } = parts;
   const { config, folders } = loaded;
   const trusted = trustedCommands(loaded, isTrusted(options));
-  // a provider says so itself, when it is asked
-  const refused = trusted.commands.filter((each) => !each.isTrusted && each.kind !== 'providers');
+  // providers, store and engine say so themselves, when they are used
+  const refused = trusted.commands.filter(({ kind, isTrusted }) => !isTrusted && (kind === 'mcp' || kind === 'hooks'));
   if (refused.length > 0) {
     const names = refused.map(({ kind, name }) => `${kind}.${name}`).join(', ');
     onProblem(`this project's files ask to run ${names}; that waits for your word: reasonix config trust`);

@@ -31,11 +31,14 @@ export const configTrust: Handler<typeof configTrustFlags> = ({ flags }) =>
     }
     const allowed = trustProject(loaded).map((command) => ({ ...command, isTrusted: true }));
     if (flags.json) printJson({ commands: allowed });
-    else print(`allowed ${waiting.map(({ kind, name }) => printableLine(`${kind}.${name}`)).join(', ')}`);
+    else
+      print(
+        `allowed ${waiting.map(({ kind, name }) => printableLine(kind === 'services' ? name : `${kind}.${name}`)).join(', ')}`,
+      );
     return EXIT.done;
   });
 
-const KINDS = { mcp: 'MCP server', hooks: 'hook', providers: 'provider' } as const;
+const KINDS = { mcp: 'MCP server', hooks: 'hook', providers: 'provider', services: 'address' } as const;
 
 /** All of it is from a file that nobody vetted. */
 const describe = ({ kind, name, text, place }: ProjectCommand): string =>

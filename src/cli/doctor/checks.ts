@@ -109,7 +109,10 @@ async function providerChecks(loaded: LoadedConfig): Promise<Check[]> {
       return [broken('provider', error)];
     }
   }
+  const refused = refusedProviders(loaded);
   const checks = config.providers.map(({ name, kind, base_url, models, api_key_env, script }): Check => {
+    const refusal = refused.get(name);
+    if (refusal) return { name: 'provider', state: 'note', found: refusal.message, hint: refusal.hint };
     const found = `${name}: ${kind}${base_url ? ` at ${base_url}` : ''}, models ${models.join(', ') || 'any'}${script ? `, script ${script}` : ''}`;
     if (api_key_env === undefined) return { name: 'provider', state: 'ok', found };
     if (env[api_key_env]?.trim()) return { name: 'provider', state: 'ok', found: `${found}, ${api_key_env} is set` };
@@ -120,15 +123,15 @@ async function providerChecks(loaded: LoadedConfig): Promise<Check[]> {
       hint: `set ${api_key_env} to use it`,
     };
   });
-  return [...checks, await modelCheck(loaded)];
+  return [...checks, await modelCheck(loaded, refused)];
 }
 
 /** The model that a run without `--model` asks. */
-async function modelCheck(loaded: LoadedConfig): Promise<Check> {
+async function modelCheck({ config }: LoadedConfig, refused: ReturnType<typeof refusedProviders>): Promise<Check> {
   const { createModels } = await import('../../models/models.ts');
-  const { providers, default_model: defaultModel } = loaded.config;
+  const { providers, default_model: defaultModel } = config;
   try {
-    const models = createModels({ providers, defaultModel, env: process.env, refused: refusedProviders(loaded) });
+    const models = createModels({ providers, defaultModel, env: process.env, refused });
     const { provider, model } = await models.resolve();
     return { name: 'model', state: 'ok', found: `${provider}/${model}` };
   } catch (error) {

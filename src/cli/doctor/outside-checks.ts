@@ -8,23 +8,15 @@ const PATIENCE = 30_000;
 
 const TRUST = 'look at it and allow it with: reasonix config trust';
 
-const NAMES = { mcp: 'mcp', hooks: 'hook', providers: 'provider' } as const;
-
 /** MCP servers, which are started to see how they stand, and hooks, which are only named. What waits to be allowed is not started. */
 export async function outsideChecks(loaded: LoadedConfig): Promise<Check[]> {
   const { mcp, hooks, commands } = trustedCommands(loaded);
-  if (mcp.length + hooks.length + commands.length === 0) return [];
-  const waiting = commands
-    .filter(({ isTrusted }) => !isTrusted)
-    .map(({ kind, name, text }): Check => {
-      const not = kind === 'providers' ? 'not asked' : 'not started';
-      return {
-        name: NAMES[kind],
-        state: 'note',
-        found: `${name}: ${text}; ${not}, a project's file says so`,
-        hint: TRUST,
-      };
-    });
+  // what is wrong with a provider, the store or the engine, their own checks tell
+  const waiting = commands.flatMap(({ kind, name, text, isTrusted }): Check[] => {
+    if (isTrusted || (kind !== 'mcp' && kind !== 'hooks')) return [];
+    const found = `${name}: ${text}; not started, a project's file asks for it`;
+    return [{ name: kind === 'mcp' ? 'mcp' : 'hook', state: 'note', found, hint: TRUST }];
+  });
   const told = hooks.map(({ name, on, match, command }): Check => {
     const about = match === undefined ? '' : ` of ${match.join(', ')}`;
     return { name: 'hook', state: 'ok', found: `${name}: ${command} (at ${on.join(', ')}${about})` };

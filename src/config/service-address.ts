@@ -1,0 +1,21 @@
+const LOCAL = /^(?:|localhost|127(?:\.\d{1,3}){3}|\[::1\]|\/.*)$/is;
+
+/**
+ * Whether a server of the store or the engine is on this machine: by loopback, by a socket, or by what the
+ * user's own environment says where the address names no host. Drivers take hosts from parameters, too.
+ */
+export function isOnThisMachine(address: string): boolean {
+  if (address.startsWith('/')) return true;
+  if (!URL.canParse(address)) return false;
+  const { hostname, searchParams } = new URL(address);
+  const hosts = [decoded(hostname), ...['host', 'hostaddr'].flatMap((name) => searchParams.getAll(name))];
+  return hosts.every((host) => LOCAL.test(host));
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
