@@ -41,7 +41,7 @@ export const CONFIG_COMMANDS: readonly Command[] = [
   command({
     name: 'config trust',
     summary:
-      'Allow the MCP servers, hooks and addresses (of providers, store, engine) that the files of this project name, after showing them.',
+      'Allow the MCP servers, hooks and addresses (of providers and the store) that the files of this project name, after showing them.',
     args: [],
     flags: configTrustFlags,
     examples: ['config trust', 'config trust --json'],

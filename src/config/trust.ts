@@ -12,11 +12,11 @@ import type { LoadedConfig } from './cascade.ts';
 import { maskAddresses } from './mask.ts';
 import { type Folders, projectFolders } from './places.ts';
 import { describePlace, type Place } from './problems.ts';
-import { isOnThisMachine } from './service-address.ts';
+import { hasOwnPassword, isOnThisMachine } from './server-address.ts';
 
-/** Something that a project's own files would have this machine run, or a place they would have keys or sessions sent to. */
+/** Something that a project's own files would have this machine run, or a place they would have a key or a password sent to. */
 export interface ProjectCommand {
-  kind: 'mcp' | 'hooks' | 'providers' | 'services';
+  kind: 'mcp' | 'hooks' | 'providers' | 'store';
   /** Of the entry, or of the key that holds an address. */
   name: string;
   /** What would run, or which address would get what. */
@@ -40,7 +40,7 @@ export interface Trusted {
 export function trustedCommands(loaded: LoadedConfig, trustAll = false): Trusted {
   const known = new Set(readTrust(loaded)[projectOf(loaded)]);
   const isVouched = trustAll || loaded.isVouched;
-  const commands = isVouched ? [] : [...keyReceivers(loaded, known), ...services(loaded, known)];
+  const commands = isVouched ? [] : [...keyReceivers(loaded, known), ...passwordReceivers(loaded, known)];
   const allowed = <Entry extends McpServerSettings | HookSettings>(kind: ProjectCommand['kind'], entries: Entry[]) =>
     entries.filter((entry) => {
       const place = foreignPlace(loaded, kind, entry.name);
@@ -101,14 +101,14 @@ const receiverOf = ({ name, kind, base_url, api_key_env, headers }: ProviderSett
 });
 
 /**
- * Sessions go to no other machine because a cloned repository says so, and neither does the password that the
- * environment has for a database.
- * @throws ReasonixError `config` for an address of this part of the configuration that waits to be allowed.
+ * The password that the environment has for Postgres goes to no other machine because a cloned repository
+ * says so.
+ * @throws ReasonixError `config` for an address that would get it and waits to be allowed.
  */
-export function checkServices(loaded: LoadedConfig, part: 'store' | 'engine', trustAll = false): void {
+export function checkStore(loaded: LoadedConfig, trustAll = false): void {
   if (trustAll || loaded.isVouched) return;
   const known = new Set(readTrust(loaded)[projectOf(loaded)]);
-  const waiting = services(loaded, known).find(({ name, isTrusted }) => !isTrusted && name.startsWith(`${part}.`));
+  const waiting = passwordReceivers(loaded, known).find(({ isTrusted }) => !isTrusted);
   if (waiting === undefined) return;
   throw new ReasonixError('config', `${waiting.name} waits for your word: it ${waiting.text}`, {
     hint: `look at ${waiting.place}, and allow it with: reasonix config trust`,
@@ -116,18 +116,21 @@ export function checkServices(loaded: LoadedConfig, part: 'store' | 'engine', tr
   });
 }
 
-function services(loaded: LoadedConfig, known: ReadonlySet<string>): ProjectCommand[] {
-  return serviceEntries(loaded).flatMap(({ name, url }): ProjectCommand[] => {
+/** The driver reads the environment of the process, whatever the caller has in place of it. */
+function passwordReceivers(loaded: LoadedConfig, known: ReadonlySet<string>): ProjectCommand[] {
+  if (!process.env.PGPASSWORD) return [];
+  return storeAddresses(loaded).flatMap(({ name, url }): ProjectCommand[] => {
     const source = loaded.sources.get(name);
-    if (source === undefined || isOnThisMachine(url) || !isForeign(source, loaded.folders)) return [];
-    const text = `has sessions ${name === 'engine.url' ? 'run' : 'kept'} by way of ${maskAddresses(url)}`;
-    const isTrusted = known.has(fingerprint('services', { name, url }));
-    return [{ kind: 'services', name, text, place: describePlace(source), isTrusted }];
+    if (source === undefined || !isForeign(source, loaded.folders)) return [];
+    if (isOnThisMachine(url) || hasOwnPassword(url)) return [];
+    const isTrusted = known.has(fingerprint('store', { name, url }));
+    const text = `sends PGPASSWORD to ${maskAddresses(url)}`;
+    return [{ kind: 'store', name, text, place: describePlace(source), isTrusted }];
   });
 }
 
-function serviceEntries({ config: { store, engine } }: LoadedConfig): { name: string; url: string }[] {
-  const addresses = { 'store.url': store.url, 'store.listen_url': store.listen_url, 'engine.url': engine.url };
+function storeAddresses({ config: { store } }: LoadedConfig): { name: string; url: string }[] {
+  const addresses = { 'store.url': store.url, 'store.listen_url': store.listen_url };
   return Object.entries(addresses).flatMap(([name, url]) => (url === undefined ? [] : [{ name, url }]));
 }
 
@@ -163,7 +166,7 @@ export function trustProject(loaded: LoadedConfig): ProjectCommand[] {
     mcp,
     hooks,
     providers: providers.map(receiverOf),
-    services: serviceEntries(loaded),
+    store: storeAddresses(loaded),
   };
   const entryOf = ({ kind, name }: ProjectCommand) => entries[kind].find((entry) => entry.name === name) ?? {};
   const prints = commands.map((command) => fingerprint(command.kind, entryOf(command)));

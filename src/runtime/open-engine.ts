@@ -1,12 +1,10 @@
 import type { LoadedConfig } from '../config/cascade.ts';
-import { checkServices } from '../config/trust.ts';
 import { ReasonixError } from '../core/errors.ts';
 import type { Engine } from '../engines/engine.ts';
 import { processRateLimit, type RateLimit } from '../models/rate-limit.ts';
 import type { SessionStore } from '../store/contract.ts';
 import { MemoryLedger, type TreeLedger } from '../subagents/tree-ledger.ts';
 import type { RuntimeOptions } from './options.ts';
-import { isTrusted } from './outside-commands.ts';
 
 /** The engine that runs turns in place of this process, and what all of its processes share. Connected to with the first use. */
 export interface EngineAccess {
@@ -22,15 +20,14 @@ const ledgers = new WeakMap<Engine, MemoryLedger>();
 
 /**
  * The engine that was handed in, else the one that the configuration names; absent where turns run here.
- * @throws ReasonixError `config` for an engine whose sessions no other process could read, and for one that a project's
- *   file chose on another machine and nobody allowed.
+ * @throws ReasonixError `config` for an engine whose sessions no other process could read.
  */
 export function engineAccess(
-  loaded: LoadedConfig,
-  options: RuntimeOptions,
+  loaded: Pick<LoadedConfig, 'config'>,
+  { engine }: Pick<RuntimeOptions, 'engine'>,
   onProblem: (text: string) => void,
 ): EngineAccess | undefined {
-  if (options.engine) return handedIn(options.engine);
+  if (engine) return handedIn(engine);
   const { config } = loaded;
   if (config.engine.url === undefined) return undefined;
   if (config.store.url === undefined) {
@@ -40,7 +37,6 @@ export function engineAccess(
       { hint: 'set store.url, too: postgres://user@host/database' },
     );
   }
-  checkServices(loaded, 'engine', isTrusted(options));
   return configured({ ...config.engine, url: config.engine.url }, onProblem);
 }
 

@@ -30,8 +30,8 @@ export interface RuntimeOptions {
   configFile?: string | undefined;
   profile?: string | undefined;
   /**
-   * Starts the MCP servers and hooks, and uses the addresses of providers, store and engine, that the project's own
-   * files name without their having been allowed by `reasonix config trust`. Default false; a `configFile` is always
+   * Starts the MCP servers and hooks, and sends keys to the addresses of providers and store, that the project's own files
+   * name without their having been allowed by `reasonix config trust`. Default false; a `configFile` is always
    * taken at its word.
    */
   trustProject?: boolean | undefined;

@@ -26,7 +26,7 @@ export function outsideCommands(parts: {
   const { options, loaded, onProblem } = parts;
   const { config, folders } = loaded;
   const trusted = trustedCommands(loaded, isTrusted(options));
-  // providers, store and engine say so themselves, when they are used
+  // providers and the store say so themselves, when they are used
   const refused = trusted.commands.filter(({ kind, isTrusted }) => !isTrusted && (kind === 'mcp' || kind === 'hooks'));
   if (refused.length > 0) {
     const names = refused.map(({ kind, name }) => `${kind}.${name}`).join(', ');

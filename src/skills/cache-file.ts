@@ -121,7 +121,8 @@ export function writeColumns(folder: string, file: string, columns: Columns): vo
 
 /** Writes a file of the cache, which readers see whole or not at all. */
 export function writeWhole(folder: string, file: string, text: string): void {
-  const temporary = `${file}.${process.pid}.tmp`;
+  // containers that share a home have the same process ids
+  const temporary = `${file}.${process.pid}-${Math.random().toString(36).slice(2)}.tmp`;
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     writeFileSync(temporary, text, { mode: 0o600 });

@@ -4,7 +4,7 @@ import type { FoundFile, Scan } from './scan.ts';
 import type { KeptSeen } from './seen.ts';
 import type { Diagnostic } from './types.ts';
 
-/** What few files are otherwise than a `SKILL.md` in a folder of the root. */
+/** What few files are otherwise than a `SKILL.md` as deep below the root as its path says. */
 export type Odd = Partial<Pick<FoundFile, 'layout' | 'plugin' | 'needsKey' | 'depth' | 'viaLink'>>;
 
 /** What is kept of a look through one root. */

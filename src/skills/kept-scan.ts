@@ -11,7 +11,7 @@ import { type KeptSeen, Seen } from './seen.ts';
 /** Below this a look through the folders costs no more than reading what the last one found. */
 const WORTH_KEEPING = 16;
 
-const USUAL = { layout: 'folder', plugin: undefined, needsKey: false, depth: 1, viaLink: false } as const;
+const USUAL = { layout: 'folder', plugin: undefined, needsKey: false, viaLink: false } as const;
 
 export interface LookOptions extends ScanOptions {
   seen: Seen;
@@ -56,7 +56,7 @@ async function scanAgain(root: Root, options: LookOptions): Promise<Scan | undef
       layout: odd?.layout ?? USUAL.layout,
       plugin: odd?.plugin,
       needsKey: odd?.needsKey ?? USUAL.needsKey,
-      depth: odd?.depth ?? USUAL.depth,
+      depth: odd?.depth ?? foldersIn(below),
       viaLink: odd?.viaLink ?? USUAL.viaLink,
     });
   }
@@ -69,14 +69,13 @@ function keep(root: Root, options: LookOptions, { found, status, diagnostics }: 
   const before = prefixOf(root);
   const isPlain = ({ file }: FoundFile): boolean => file.startsWith(before) && !file.includes('\n');
   if (!found.every(isPlain)) return;
+  const files = found.map(({ file }) => file.slice(before.length));
   const odd: Record<number, Odd> = {};
-  for (const [index, each] of found.entries()) {
-    const { layout, plugin, needsKey, depth, viaLink } = each;
-    const isUsual = layout === USUAL.layout && plugin === undefined && !needsKey && depth === USUAL.depth && !viaLink;
-    if (!isUsual) odd[index] = { layout, plugin, needsKey, depth, viaLink };
+  for (const [index, { layout, plugin, needsKey, depth, viaLink }] of found.entries()) {
+    const isInPlace = plugin === undefined && !needsKey && !viaLink && depth === foldersIn(files[index]!);
+    if (layout !== USUAL.layout || !isInPlace) odd[index] = { layout, plugin, needsKey, depth, viaLink };
   }
-  const files = found.map(({ file }) => file.slice(before.length)).join('\n');
-  const kept: Kept = { for: purposeOf(root, options), files, odd, seen, diagnostics };
+  const kept: Kept = { for: purposeOf(root, options), files: files.join('\n'), odd, seen, diagnostics };
   writeWhole(options.cacheFolder, fileOf(root, options), JSON.stringify(kept));
 }
 
@@ -92,6 +91,13 @@ function read(root: Root, options: LookOptions): Kept | undefined {
 
 const fileOf = ({ kind, path }: Root, { cacheFolder }: LookOptions): string =>
   join(cacheFolder, `scan-${quickHash([`${kind}:${path}`])}.json`);
+
+/** Of a path below the root. */
+function foldersIn(below: string): number {
+  let count = 0;
+  for (let at = below.indexOf(sep); at >= 0; at = below.indexOf(sep, at + 1)) count++;
+  return count;
+}
 
 const prefixOf = ({ path }: Root): string => (path.endsWith(sep) ? path : path + sep);
 

@@ -1,8 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { checkServices, refusedProviders, trustedCommands, trustProject } from '../../src/config/trust.ts';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { checkStore, refusedProviders, trustedCommands, trustProject } from '../../src/config/trust.ts';
 import { openRuntime } from '../../src/runtime/openers.ts';
 import { TestFolders } from './folders.ts';
 
@@ -159,9 +159,10 @@ test('a session on such a provider is refused before anything is sent, and other
   await allowed.close();
 });
 
-describe('where sessions are kept and run', () => {
-  const write = (store: string, engine = 'redis://127.0.0.1:6379'): void =>
-    void folders.write('project/reasonix.toml', `[store]\nurl = "${store}"\n[engine]\nurl = "${engine}"\n`);
+describe('the password that the environment has for Postgres', () => {
+  const write = (store: string): void => void folders.write('project/reasonix.toml', `[store]\nurl = "${store}"\n`);
+  beforeEach(() => void vi.stubEnv('PGPASSWORD', 'made-up'));
+  afterEach(() => void vi.unstubAllEnvs());
 
   test.each([
     ['postgres://127.0.0.1:5432/db', false],
@@ -169,7 +170,10 @@ describe('where sessions are kept and run', () => {
     ['postgres:///db', false],
     ['postgres://%2Fvar%2Frun%2Fpostgresql/db', false],
     ['postgres:///db?host=/var/run/postgresql', false],
+    ['postgres://me:own@db.example/db', false],
+    ['postgres://db.example/db?password=own', false],
     ['postgres://db.evil.example/db', true],
+    ['postgres://me@db.evil.example/db', true],
     ['postgres://localhost/db?host=db.evil.example', true],
     ['postgres://localhost/db?hostaddr=203.0.113.9', true],
     ['postgres://localhost.evil.example/db', true],
@@ -177,56 +181,49 @@ describe('where sessions are kept and run', () => {
   ])('a project that names %s waits for a word: %s', async (url, waits) => {
     write(url);
     const loaded = await folders.load();
-    const check = () => checkServices(loaded, 'store');
-    if (waits) expect(check).toThrow(/^store\.url waits for your word/);
+    const check = () => checkStore(loaded);
+    if (waits) expect(check).toThrow(/^store\.url waits for your word: it sends PGPASSWORD to/);
     else expect(check).not.toThrow();
-    expect(() => checkServices(loaded, 'store', true)).not.toThrow();
-    expect(() => checkServices(loaded, 'engine')).not.toThrow();
+    expect(() => checkStore(loaded, true)).not.toThrow();
+    vi.stubEnv('PGPASSWORD', undefined);
+    expect(check).not.toThrow();
   });
 
   test('a word holds for the address that was shown', async () => {
-    write('postgres://me:pass@db.example/db', 'rediss://queue.example');
+    write('postgres://db.example/db');
     const loaded = await folders.load();
     expect(trustedCommands(loaded).commands).toMatchObject([
-      { kind: 'services', name: 'store.url', isTrusted: false, text: expect.not.stringContaining('pass') },
-      {
-        kind: 'services',
-        name: 'engine.url',
-        isTrusted: false,
-        text: 'has sessions run by way of rediss://queue.example',
-      },
+      { kind: 'store', name: 'store.url', isTrusted: false, text: 'sends PGPASSWORD to postgres://db.example/db' },
     ]);
     trustProject(loaded);
-    for (const part of ['store', 'engine'] as const) checkServices(await folders.load(), part);
-    write('postgres://me:pass@other.example/db', 'rediss://queue.example');
+    checkStore(await folders.load());
+    write('postgres://other.example/db');
     const changed = await folders.load();
-    expect(() => checkServices(changed, 'store')).toThrow(/other\.example/);
-    checkServices(changed, 'engine');
+    expect(() => checkStore(changed)).toThrow(/other\.example/);
   });
 
-  test('the files of the user, and one that is named, need none', async () => {
+  test('the files of the user, one that is named, and the environment need none', async () => {
     const text = '[store]\nurl = "postgres://db.example/db"\n';
     folders.write('home/.reasonix/config.toml', text);
-    checkServices(await folders.load(), 'store');
+    checkStore(await folders.load());
     const configFile = folders.write('elsewhere/mine.toml', text);
-    checkServices(await folders.load({ configFile }), 'store');
-    checkServices(await folders.load({ env: { REASONIX_STORE__URL: 'postgres://db.example/db' } }), 'store');
+    checkStore(await folders.load({ configFile }));
+    checkStore(await folders.load({ env: { REASONIX_STORE__URL: 'postgres://db.example/db' } }));
   });
 
   test('nothing is asked of such a server before', async () => {
-    const asked: string[] = [];
+    let asked = 0;
     const server = createServer((socket) => {
-      asked.push('connected');
+      asked++;
       socket.destroy();
     });
-    // this machine under a name that is no loopback
     await new Promise<void>((resolve) => server.listen(0, resolve));
     const { port } = server.address() as AddressInfo;
+    // this machine under a name that is no loopback
     write(`postgres://0.0.0.0:${port}/db`);
-    const open = (trustProject: boolean) =>
-      openRuntime({ cwd: folders.project, home: folders.home, env: {}, trustProject });
-    await expect(open(false)).rejects.toMatchObject({ code: 'config', hint: expect.stringContaining('config trust') });
-    expect(asked).toEqual([]);
+    const open = openRuntime({ cwd: folders.project, home: folders.home, env: {} });
+    await expect(open).rejects.toMatchObject({ code: 'config', hint: expect.stringContaining('config trust') });
+    expect(asked).toBe(0);
     server.close();
   });
 });

@@ -33,12 +33,12 @@ export const configTrust: Handler<typeof configTrustFlags> = ({ flags }) =>
     if (flags.json) printJson({ commands: allowed });
     else
       print(
-        `allowed ${waiting.map(({ kind, name }) => printableLine(kind === 'services' ? name : `${kind}.${name}`)).join(', ')}`,
+        `allowed ${waiting.map(({ kind, name }) => printableLine(kind === 'store' ? name : `${kind}.${name}`)).join(', ')}`,
       );
     return EXIT.done;
   });
 
-const KINDS = { mcp: 'MCP server', hooks: 'hook', providers: 'provider', services: 'address' } as const;
+const KINDS = { mcp: 'MCP server', hooks: 'hook', providers: 'provider', store: 'address' } as const;
 
 /** All of it is from a file that nobody vetted. */
 const describe = ({ kind, name, text, place }: ProjectCommand): string =>

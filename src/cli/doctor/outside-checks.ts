@@ -11,7 +11,7 @@ const TRUST = 'look at it and allow it with: reasonix config trust';
 /** MCP servers, which are started to see how they stand, and hooks, which are only named. What waits to be allowed is not started. */
 export async function outsideChecks(loaded: LoadedConfig): Promise<Check[]> {
   const { mcp, hooks, commands } = trustedCommands(loaded);
-  // what is wrong with a provider, the store or the engine, their own checks tell
+  // what is wrong with a provider or the store, their own checks tell
   const waiting = commands.flatMap(({ kind, name, text, isTrusted }): Check[] => {
     if (isTrusted || (kind !== 'mcp' && kind !== 'hooks')) return [];
     const found = `${name}: ${text}; not started, a project's file asks for it`;

@@ -1,7 +1,7 @@
 const LOCAL = /^(?:|localhost|127(?:\.\d{1,3}){3}|\[::1\]|\/.*)$/is;
 
 /**
- * Whether a server of the store or the engine is on this machine: by loopback, by a socket, or by what the
+ * Whether the server of an address is on this machine: by loopback, by a socket, or by what the
  * user's own environment says where the address names no host. Drivers take hosts from parameters, too.
  */
 export function isOnThisMachine(address: string): boolean {
@@ -10,6 +10,13 @@ export function isOnThisMachine(address: string): boolean {
   const { hostname, searchParams } = new URL(address);
   const hosts = [decoded(hostname), ...['host', 'hostaddr'].flatMap((name) => searchParams.getAll(name))];
   return hosts.every((host) => LOCAL.test(host));
+}
+
+/** Then the driver sends none of the environment's. */
+export function hasOwnPassword(address: string): boolean {
+  if (!URL.canParse(address)) return false;
+  const { password, searchParams } = new URL(address);
+  return password !== '' || Boolean(searchParams.get('password'));
 }
 
 function decoded(text: string): string {
