@@ -70,7 +70,7 @@ function readValue(text: string, below: string[]): Value | undefined {
 function flowList(text: string): string[] | undefined {
   const inner = /^\[([^[\]{}]*)\]$/.exec(text)?.[1];
   if (inner === undefined) return undefined;
-  if (inner.trim() === '') return [];
+  if (withoutBlanks(inner) === '') return [];
   const items: string[] = [];
   for (const part of inner.split(',')) {
     const item = withoutBlanks(part);

@@ -276,4 +276,9 @@ describe('the fast reader', () => {
     );
     expect(answered).toBeGreaterThan(100);
   });
+
+  it('takes only blanks of YAML for none: a wide space is an item of a list', () => {
+    expect(readSimpleYaml('allowed-tools: [  ]')).toMatchObject([{ value: [] }]);
+    expect(readSimpleYaml('allowed-tools: [\u3000]')).toBeUndefined();
+  });
 });
