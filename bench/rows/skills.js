@@ -12,21 +12,23 @@ import { runNode } from '../lib/spawn.js';
 
 const worker = join(packageFolder, 'bench/workers/skills.js');
 
-/** Milliseconds; §17 gives 1,000 and 34,000, and 10,000 is held to the same time for each. */
+/** Milliseconds by what is measured; the design gives 1,000 and 34,000, and 10,000 is held to the same time for each. */
 const TARGETS = {
   1000: { cold: 250, warm: 30, 'one changed': 30 },
   10000: { cold: 1765, warm: 150, 'one changed': 150 },
+  34000: { cold: 6000, warm: 500 },
 };
 
 /**
  * @param {Context} context
- * @param {1000 | 10_000} count
+ * @param {1000 | 10_000 | 34_000} count
  * @returns {Promise<Line[]>}
  */
 async function indexed({ folder, quick, progress }, count) {
   const cwd = await folder();
   const files = await writeSkills(cwd, count);
-  const samples = await interleaved(quick ? 2 : 7, ['plain', 'cold', 'warm', 'one changed'], async (name) => {
+  const rounds = quick ? 2 : count > 10_000 ? 3 : 7;
+  const samples = await interleaved(rounds, ['plain', ...Object.keys(TARGETS[count])], async (name) => {
     progress(`${count} skills: ${name}`);
     const index = () => runNode([worker, name === 'plain' ? 'plain' : 'index', cwd, String(count)]);
     if (name === 'cold') await rm(join(cwd, 'home'), { recursive: true, force: true });
@@ -48,7 +50,11 @@ async function indexed({ folder, quick, progress }, count) {
 /** @type {Record<string, (context: Context) => Promise<Line[]>>} */
 export const skillRows = {
   async index(context) {
-    return [...(await indexed(context, 1000)), ...(await indexed(context, 10_000))];
+    return [
+      ...(await indexed(context, 1000)),
+      ...(await indexed(context, 10_000)),
+      ...(await indexed(context, 34_000)),
+    ];
   },
 
   async search({ folder, standIn, quick, progress }) {
