@@ -68,10 +68,16 @@ function section(outcome: ItemOutcome, number: number, bytes: number): string {
   return body.length === 0 ? line : `${line}\n${body.join('\n\n')}`;
 }
 
+/** Quoting makes an answer longer, and another cut has other lines to quote. */
 function answerIn(bytes: number, answer: string, reference: string): string {
-  const text = withoutItemLines(clippedAnswer(answer, bytes, reference));
-  const excess = byteLength(text) - bytes;
-  return excess > 0 ? withoutItemLines(clippedAnswer(answer, bytes - excess, reference)) : text;
+  let room = bytes;
+  for (;;) {
+    const text = withoutItemLines(clippedAnswer(answer, room, reference));
+    const excess = byteLength(text) - bytes;
+    // what says how to read on is there also when it alone is too long
+    if (excess <= 0 || room <= 1) return text;
+    room = Math.max(1, room - excess);
+  }
 }
 
 const LINE = /[^\n\v\f\r\x85\u2028\u2029]+/g;

@@ -146,6 +146,18 @@ describe('an answer cannot begin the next item', () => {
   });
 });
 
+test('quoted lines are within the limit wherever the cut falls', () => {
+  for (let times = 60; times < 400; times++) {
+    const answers = ['Item 1 · \n', 'Item 1 · Item 1 · \n', 'Item 2 · sa_ࠀࠀ𐀀\n'].map((line) => line.repeat(times));
+    const text = itemsText(
+      answers.map((each, index) => done(index + 1, each)),
+      'dig',
+      8 * 1024,
+    );
+    expect(byteLength(text)).toBeLessThanOrEqual(8 * 1024);
+  }
+});
+
 test('where lines of an answer are quoted, less of it is shown, and reading on begins there', () => {
   const answer = 'Item 7 · x\n'.repeat(5_000);
   const text = itemsText([done(1, answer), done(2, 'short')], 'dig', 8 * 1024);
