@@ -1,4 +1,4 @@
-const LOCAL = /^(?:|localhost|127(?:\.\d{1,3}){3}|\[::1\]|\/.*)$/is;
+import { isLoopbackName } from '../models/hosts.ts';
 
 /**
  * Whether the server of an address is on this machine: by loopback, by a socket, or by what the
@@ -9,7 +9,7 @@ export function isOnThisMachine(address: string): boolean {
   if (!URL.canParse(address)) return false;
   const { hostname, searchParams } = new URL(address);
   const hosts = [decoded(hostname), ...['host', 'hostaddr'].flatMap((name) => searchParams.getAll(name))];
-  return hosts.every((host) => LOCAL.test(host));
+  return hosts.every((host) => host === '' || host.startsWith('/') || isLoopbackName(host.toLowerCase()));
 }
 
 /** Then the driver sends none of the environment's. */

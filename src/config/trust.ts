@@ -38,7 +38,7 @@ export interface Trusted {
  * to run its commands. An entry is allowed as it stands; changed, it has to be allowed again.
  */
 export function trustedCommands(loaded: LoadedConfig, trustAll = false): Trusted {
-  const known = new Set(readTrust(loaded)[projectOf(loaded)]);
+  const known = knownOf(loaded);
   const isVouched = trustAll || loaded.isVouched;
   const commands = isVouched ? [] : [...keyReceivers(loaded, known), ...passwordReceivers(loaded, known)];
   const allowed = <Entry extends McpServerSettings | HookSettings>(kind: ProjectCommand['kind'], entries: Entry[]) =>
@@ -63,17 +63,11 @@ export function trustedCommands(loaded: LoadedConfig, trustAll = false): Trusted
  * need no word.
  */
 export function refusedProviders(loaded: LoadedConfig, trustAll = false): ReadonlyMap<string, ReasonixError> {
-  const known = new Set(readTrust(loaded)[projectOf(loaded)]);
-  const isVouched = trustAll || loaded.isVouched;
-  const waiting = isVouched ? [] : keyReceivers(loaded, known).filter(({ isTrusted }) => !isTrusted);
   return new Map(
-    waiting.map(({ name, text, place }) => [
-      name,
-      new ReasonixError('config', `the provider ${name} waits for your word: it ${text}`, {
-        hint: `look at ${place}, and allow it with: reasonix config trust`,
-        details: { provider: name, retryable: false },
-      }),
-    ]),
+    waitingFor(keyReceivers, loaded, trustAll).map((each) => {
+      const { name } = each;
+      return [name, refusal(each, `the provider ${name}`, { provider: name, retryable: false })];
+    }),
   );
 }
 
@@ -106,14 +100,8 @@ const receiverOf = ({ name, kind, base_url, api_key_env, headers }: ProviderSett
  * @throws ReasonixError `config` for an address that would get it and waits to be allowed.
  */
 export function checkStore(loaded: LoadedConfig, trustAll = false): void {
-  if (trustAll || loaded.isVouched) return;
-  const known = new Set(readTrust(loaded)[projectOf(loaded)]);
-  const waiting = passwordReceivers(loaded, known).find(({ isTrusted }) => !isTrusted);
-  if (waiting === undefined) return;
-  throw new ReasonixError('config', `${waiting.name} waits for your word: it ${waiting.text}`, {
-    hint: `look at ${waiting.place}, and allow it with: reasonix config trust`,
-    details: { key: waiting.name },
-  });
+  const [waiting] = waitingFor(passwordReceivers, loaded, trustAll);
+  if (waiting) throw refusal(waiting, waiting.name, { key: waiting.name });
 }
 
 /** The driver reads the environment of the process, whatever the caller has in place of it. */
@@ -133,6 +121,22 @@ function storeAddresses({ config: { store } }: LoadedConfig): { name: string; ur
   const addresses = { 'store.url': store.url, 'store.listen_url': store.listen_url };
   return Object.entries(addresses).flatMap(([name, url]) => (url === undefined ? [] : [{ name, url }]));
 }
+
+/** What of a kind was not allowed; nothing where somebody vouches for the project. */
+function waitingFor(
+  kind: (loaded: LoadedConfig, known: ReadonlySet<string>) => ProjectCommand[],
+  loaded: LoadedConfig,
+  trustAll: boolean,
+): ProjectCommand[] {
+  if (trustAll || loaded.isVouched) return [];
+  return kind(loaded, knownOf(loaded)).filter(({ isTrusted }) => !isTrusted);
+}
+
+const refusal = ({ text, place }: ProjectCommand, what: string, details: Record<string, unknown>): ReasonixError =>
+  new ReasonixError('config', `${what} waits for your word: it ${text}`, {
+    hint: `look at ${place}, and allow it with: reasonix config trust`,
+    details,
+  });
 
 /**
  * What the user's own files say of entries that a project would change: a cloned repository must not
@@ -183,6 +187,9 @@ export function trustProject(loaded: LoadedConfig): ProjectCommand[] {
 const pathOf = ({ folders }: LoadedConfig): string => join(folders.reasonixHome, 'trusted.json');
 
 const projectOf = ({ folders }: LoadedConfig): string => projectFolders(folders.cwd).at(-1) ?? folders.cwd;
+
+/** Fingerprints of what the user allowed this project. */
+const knownOf = (loaded: LoadedConfig): ReadonlySet<string> => new Set(readTrust(loaded)[projectOf(loaded)]);
 
 function readTrust(loaded: LoadedConfig): Record<string, string[]> {
   try {

@@ -16,11 +16,14 @@ export function hostOf({ kind, base_url: url = OWN_URL[kind] }: Pick<ProviderSet
 /** Domains at which nobody but a vendor of models answers. */
 const VENDORS =
   /(^|\.)(?:anthropic\.com|deepseek\.com|groq\.com|mistral\.ai|moonshot\.(?:ai|cn)|openai\.com|openrouter\.ai)$/;
-const LOCAL = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
+
+/** Of a host as a URL has it, in small letters. */
+export const isLoopbackName = (hostname: string): boolean => LOOPBACK.test(hostname);
 
 /** Whether an address is that of a vendor of models, over TLS, or of this machine. */
 export function isVendorOrLocal(url: string): boolean {
   if (!URL.canParse(url)) return false;
   const { protocol, hostname } = new URL(url);
-  return LOCAL.test(hostname) || (protocol === 'https:' && VENDORS.test(hostname));
+  return isLoopbackName(hostname) || (protocol === 'https:' && VENDORS.test(hostname));
 }

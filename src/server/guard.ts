@@ -1,12 +1,13 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { ReasonixError } from '../core/errors.ts';
+import { isLoopbackName } from '../models/hosts.ts';
 import { HttpProblem } from './problem.ts';
 
 /** The least a token may have, in characters. */
 const SHORTEST = 16;
 
 /** Addresses that only this machine reaches. `host` as in a URL, or without brackets. */
-export const isLoopback = (host: string): boolean => /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/i.test(host);
+export const isLoopback = (host: string): boolean => host === '::1' || isLoopbackName(host.toLowerCase());
 
 /** The secret that every request brings: in a header, in the address, or as the cookie that pages get for it. */
 export class Token {
