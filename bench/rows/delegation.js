@@ -61,7 +61,8 @@ async function totalsOf({ standIn, folder, progress }, what, size, options = {})
 }
 
 /**
- * Tokens are those of the bodies as they are sent, by the encoding of OpenAI's newer models.
+ * Tokens are those of what a provider counts, messages and tools as they are sent, by the encoding of OpenAI's newer
+ * models.
  * @param {import('../lib/stand-in.js').Seen[]} seen
  * @returns {Total}
  */
@@ -70,11 +71,17 @@ function total(seen) {
   const calls = callsOf(seen);
   return {
     bytes: seen.reduce((sum, each) => sum + each.bytes, 0),
-    tokens: seen.reduce((sum, { body = '' }) => sum + count(body), 0),
+    tokens: seen.reduce((sum, { body = '{}' }) => sum + count(promptOf(body)), 0),
     written: calls.reduce((sum, call) => sum + Buffer.byteLength(call), 0),
     writtenTokens: calls.reduce((sum, call) => sum + count(call), 0),
     requests: seen.length,
   };
+}
+
+/** @param {string} body */
+function promptOf(body) {
+  const { tools, messages } = JSON.parse(body);
+  return JSON.stringify({ tools, messages });
 }
 
 /**
@@ -150,14 +157,15 @@ const UNITS = {
 };
 
 /**
- * Ours against the leanest peer, and against the Go program. Only bytes of requests have targets.
+ * Ours against the leanest peer, and against the Go program. Only bytes of requests have targets. Call by call a
+ * fan-out has none against the peer: what makes it cheap is one call for all.
  * @param {string} what
  * @param {Map<string, Total>} totals
- * @param {number | undefined} allowedToGo
+ * @param {{ toPeer?: number, toGo?: number }} limits
  * @param {Unit[]} [units]
  * @returns {Line[]}
  */
-function against(what, totals, allowedToGo, units = ['bytes', 'tokens']) {
+function against(what, totals, limits, units = ['bytes', 'tokens']) {
   const { ours, [ONCE]: once, [BARE]: bare, [GO]: go, ...others } = Object.fromEntries(totals);
   const peers = Object.entries(others).filter(([name]) => !name.startsWith('raw fetch'));
   return units.flatMap((unit) => {
@@ -174,10 +182,10 @@ function against(what, totals, allowedToGo, units = ['bytes', 'tokens']) {
     const [leanest = '', best] = peers.sort(([, left], [, right]) => left[unit] - right[unit])[0] ?? [];
     const all = Object.fromEntries(Object.entries(others).map(([name, each]) => [name, text(each)]));
     return [
-      ...line('', ours, leanest, best, 1).map((each) => ({ ...each, others: all })),
+      ...line('', ours, leanest, best, limits.toPeer).map((each) => ({ ...each, others: all })),
       ...line(', by one call', once, leanest, best, 1),
       ...line(', the leanest way', bare, leanest, best, 1),
-      ...line('', ours, `${GO}, ${go?.requests} requests,`, go, allowedToGo),
+      ...line('', ours, `${GO}, ${go?.requests} requests,`, go, limits.toGo),
     ];
   });
 }
@@ -224,9 +232,14 @@ export const delegationRows = {
     }
     await context.standIn.record(false);
     const lines = [
-      ...against('fan-out of ten', fanOut, 0.1),
-      ...against('fan-out of ten with 1 kB of instructions', job, 0.1, ['bytes', 'tokens', 'written', 'writtenTokens']),
-      ...against('chain of three with 8 KB each', chain, undefined),
+      ...against('fan-out of ten', fanOut, { toGo: 0.1 }),
+      ...against('fan-out of ten with 1 kB of instructions', job, { toGo: 0.1 }, [
+        'bytes',
+        'tokens',
+        'written',
+        'writtenTokens',
+      ]),
+      ...against('chain of three with 8 KB each', chain, { toPeer: 1 }),
     ];
     for (const count of [20, 200, 1_000]) {
       const catalog = await standing(context, count, false);

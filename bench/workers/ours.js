@@ -26,13 +26,19 @@ child_max_steps = 1000
 [tools]
 enabled = ["note"]
 `;
-  const skillOf = (/** @type {string} */ name, /** @type {string} */ model) =>
-    `---\nname: ${name}\nmodel: standin/${model}\ndescription: Takes one note.\nrunAs: subagent\nallowed-tools: note\n---\nTake one note, then answer.\n`;
-  for (const [name, model] of Object.entries({ worker: child, reporter: 'long' })) {
-    await mkdir(join(folder, '.reasonix', 'skills', name), { recursive: true });
-    await writeFile(join(folder, '.reasonix', 'skills', name, 'SKILL.md'), skillOf(name, model));
-  }
+  await writeSkill(folder, 'worker', child);
   await writeFile(join(folder, 'reasonix.toml'), config);
+}
+
+/**
+ * @param {string} folder
+ * @param {string} name
+ * @param {string} model
+ */
+async function writeSkill(folder, name, model) {
+  const head = `---\nname: ${name}\nmodel: standin/${model}\ndescription: Takes one note.\nrunAs: subagent\nallowed-tools: note\n---\n`;
+  await mkdir(join(folder, '.reasonix', 'skills', name), { recursive: true });
+  await writeFile(join(folder, '.reasonix', 'skills', name, 'SKILL.md'), `${head}Take one note, then answer.\n`);
 }
 
 /** Leaves a parent `run_skill` alone, as the peers' parents have one tool, and a child its note. */
@@ -41,8 +47,10 @@ const BARE = `
 disabled_skills = ["create-skill", "edit-skill", "explore", "research", "review", "security-review", "synthesize"]
 
 [permissions]
-deny = ["install_skill", "read_skill", "*_subagent*", "read_result"]
+deny = ["install_skill", "read_skill", "list_subagents", "read_result"]
 `;
+
+const BARE_OVERRIDES = ['agent.background=false', 'agent.child_notice=false'];
 
 /**
  * @param {import('./agent.js').ContenderOptions} options
@@ -56,12 +64,14 @@ export async function open({ baseUrl, folder, bare, child }) {
     cwd: folder,
     home: join(folder, 'home'),
     env: {},
+    overrides: bare ? BARE_OVERRIDES : [],
     tools: [
       defineTool({
         name: 'note',
         description: 'Takes a note.',
         input: z.object({ text: z.string() }),
         effects: 'read',
+        maxResult: 1_000,
         execute: async ({ text }) => take(text),
       }),
     ],
@@ -78,7 +88,10 @@ export async function open({ baseUrl, folder, bare, child }) {
     children: (count, note) => send(`standin/${bare ? 'items' : 'parent'}-${count}`, note),
     job: (count, note) => send(`standin/job-${count}`, note),
     jobAtOnce: (count, note) => send(`standin/jobitems-${count}`, note),
-    chain: (count, note) => send(`standin/chain-${count}`, note),
+    chain: async (count, note) => {
+      await writeSkill(folder, 'reporter', 'long');
+      return send(`standin/chain-${count}`, note);
+    },
     close: () => runtime.close(),
   };
 }

@@ -32,6 +32,7 @@ export interface AgentConfig {
   max_spawns: number;
   child_max_steps: number;
   background: boolean;
+  child_notice: boolean;
   background_at_end: 'wait' | 'cancel';
   /** These four limit a turn of the root session. */
   max_steps?: number | undefined;

@@ -55,6 +55,11 @@ export const KEYS = {
   'agent.max_concurrent': { type: 'integer', default: 6, min: 1, max: 1000, doc: 'Sub-agents running at once.' },
   'agent.max_spawns': { type: 'integer', default: 64, min: 0, doc: 'Sub-agents a root turn may start, all levels.' },
   'agent.child_max_steps': { type: 'integer', default: 50, min: 1, doc: "Model calls of a sub-agent's turn." },
+  'agent.child_notice': {
+    type: 'boolean',
+    default: true,
+    doc: 'Tell sub-agents that only their last message returns; off where their skills say so.',
+  },
   'agent.background': { type: 'boolean', default: true, doc: 'Offer sub-agents that run beside the turn.' },
   'agent.background_at_end': {
     type: 'string',

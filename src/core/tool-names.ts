@@ -23,6 +23,16 @@ export const BUILTIN_TOOL_NAMES = [
 
 export type BuiltinToolName = (typeof BUILTIN_TOOL_NAMES)[number];
 
+/** Tools that act on the working folder, besides those of MCP servers. */
+export const FOLDER_TOOLS: readonly string[] = [
+  'read_file',
+  'list_files',
+  'grep',
+  'write_file',
+  'edit_file',
+  'shell',
+] satisfies BuiltinToolName[];
+
 /** What other products call these tools in the tool lists of their skills and agents. */
 const FOREIGN: Partial<Record<BuiltinToolName, string>> = {
   run_skill:

@@ -1,6 +1,7 @@
-import { prompt } from '../core/prompts.ts';
 import { byteLength, clipEnd, clipStart } from '../core/text.ts';
+import { leftOut } from '../session/left-out.ts';
 import { defineMiddleware, type Middleware } from '../session/middleware.ts';
+import type { Tool } from '../tools/define-tool.ts';
 import { type FullResultLookup, readResultTool } from '../tools/read-result.ts';
 
 export interface ClippingOptions {
@@ -9,22 +10,29 @@ export interface ClippingOptions {
   lookup: FullResultLookup;
 }
 
-/** Keeps the head and the tail of a large result; the whole text stays in the log for `read_result`. */
+/**
+ * Keeps the head and the tail of a large result; the whole text stays in the log for `read_result`. A
+ * sub-agent whose tools give short results only does without that tool.
+ */
 export function clipping({ limit = 32 * 1024, lookup }: ClippingOptions): Middleware {
   const ownResults = readResultTool(lookup, 'own');
   const withAnswers = readResultTool(lookup, 'answers');
+  const isBrief = ({ maxResult = Number.POSITIVE_INFINITY }: Tool) => maxResult <= limit;
   return defineMiddleware({
     name: 'clipping',
     prepareSession(setup) {
-      const hasChildren = setup.isAllowed('run_skill') && setup.tools.some(({ name }) => name === 'run_skill');
-      setup.addTool(hasChildren ? withAnswers : ownResults);
+      const tools = setup.tools.filter(({ name }) => setup.isAllowed(name));
+      const isChild = setup.isNew && setup.kind === 'child';
+      if (isChild && !setup.isNamed('read_result') && tools.every(isBrief)) return;
+      setup.addTool(tools.some(({ name }) => name === 'run_skill') ? withAnswers : ownResults);
     },
     async aroundTool(run, next) {
       const outcome = await next(run);
       const bytes = byteLength(outcome.content);
-      if (bytes <= limit || outcome.isBounded) return outcome;
-      const marker = (offset: number) => prompt('clipped', { bytes, call: run.call.id, offset });
-      const content = clip(outcome.content, limit, marker);
+      const most = Math.min(limit, run.tool.maxResult ?? limit);
+      if (bytes <= most || outcome.isBounded) return outcome;
+      const marker = (offset: number) => leftOut(run.turn.thread, 'clipped', { bytes, call: run.call.id, offset });
+      const content = clip(outcome.content, most, marker);
       return { ...outcome, content, full: outcome.full ?? outcome.content };
     },
   });

@@ -1,9 +1,9 @@
 import { ReasonixError } from '../core/errors.ts';
-import { prompt } from '../core/prompts.ts';
 import { byteLength } from '../core/text.ts';
 import { totalTokens } from '../core/usage.ts';
 import type { ModelWindow, ResolvedModel } from '../models/contract.ts';
 import { roomOf } from '../models/windows.ts';
+import { leftOut } from '../session/left-out.ts';
 import { defineMiddleware, type Middleware, type ModelCall } from '../session/middleware.ts';
 import type { Thread } from '../session/thread.ts';
 import { clip } from './clipping.ts';
@@ -94,7 +94,9 @@ export function compaction(compactor: Compactor): Middleware {
       if (outcome.content.length <= limit) return outcome;
       const full = outcome.full ?? outcome.content;
       const bytes = byteLength(full);
-      const content = clip(outcome.content, limit, (offset) => prompt('clipped', { bytes, call: run.call.id, offset }));
+      const content = clip(outcome.content, limit, (offset) =>
+        leftOut(thread, 'clipped', { bytes, call: run.call.id, offset }),
+      );
       return { ...outcome, content, full };
     },
   });

@@ -1,3 +1,4 @@
+import { FOLDER_TOOLS } from '../core/tool-names.ts';
 import {
   defineMiddleware,
   type Middleware,
@@ -38,16 +39,17 @@ export function skillCatalog(options: SkillListing): Middleware {
   });
 }
 
-/** What `run_skill` says in a session that starts now. */
+/** What `run_skill` says in a session that starts now; skill folders only where a tool reads or writes in them. */
 export async function catalogFor(
   info: SessionInfo,
   library: SkillLibrary,
   { listed: choose, style, maxBytes }: Pick<SkillListing, 'listed' | 'style' | 'maxBytes'>,
   lazy: boolean,
+  hasFolders = true,
 ): Promise<Catalog> {
   const { listed, required } = await choose(library, info);
   // What is written into the folders of packed skills is none of the session's.
-  const roots = info.library === undefined ? library.roots : [];
+  const roots = hasFolders && info.library === undefined ? library.roots : [];
   const folders = roots.filter((root) => root.status === 'ok' && root.scope !== 'builtin').map((root) => root.path);
   return describeSkills({ skills: library.skills, listed, required, lazy, style, maxBytes, folders });
 }
@@ -66,7 +68,7 @@ export async function addSkillTools(setup: SessionSetup, options: SkillListing, 
   } else {
     // Most children may start none: nobody would read their catalog.
     if (setup.isAllowed('run_skill') || setup.isAllowed('search_skills')) {
-      const catalog = await catalogFor(setup, library, options, lazy);
+      const catalog = await catalogFor(setup, library, options, lazy, actsOnFolders(setup));
       setup.addTool(tools.run(catalog.text, background));
       if (lazy || catalog.isPartial) setup.addTool(tools.search);
     }
@@ -75,3 +77,9 @@ export async function addSkillTools(setup: SessionSetup, options: SkillListing, 
   }
   for (const tool of [...tools.others, ...(background ? tools.background : [])]) setup.addTool(tool);
 }
+
+/** MCP servers may come later, and read and write files, too. */
+const actsOnFolders = ({ tools, isAllowed }: SessionSetup): boolean =>
+  tools.some(
+    ({ name }) => (FOLDER_TOOLS.includes(name) || name === 'call_tool' || name.startsWith('mcp__')) && isAllowed(name),
+  );

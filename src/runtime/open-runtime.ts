@@ -126,7 +126,7 @@ async function wire(options: RuntimeOptions, loaded: LoadedConfig, parts: Parts)
     elsewhere,
     tools,
     isolation,
-    hasScratch: true,
+    hasNotice: config.agent.child_notice,
     chooseModel: (skill, parent) => chooseChildModel(models, config.agent, skill, parent, onProblem),
     childSteps: { limit: config.agent.child_max_steps, setBy: setByConfig(loaded, 'agent.child_max_steps') },
   });

@@ -1,5 +1,6 @@
 import type { EventOf } from '../core/events.ts';
 import { prompt } from '../core/prompts.ts';
+import { FOLDER_TOOLS } from '../core/tool-names.ts';
 import { narrowTools, parseToolRules, type ToolRule } from '../core/tool-rules.ts';
 import type { SessionPlan } from '../session/host.ts';
 import type { SessionInfo } from '../session/middleware.ts';
@@ -22,13 +23,10 @@ export const SPAWNING_TOOLS: readonly string[] = [
   'apply_diff',
 ];
 
-/** Tools that act on the working folder, besides those of MCP servers. */
-const FOLDER_TOOLS = ['read_file', 'list_files', 'grep', 'write_file', 'edit_file', 'shell'];
-
 /** Tools that can put something into a scratch folder. */
 const SCRATCH_TOOLS = ['write_file', 'edit_file', 'shell'];
 
-/** Tools that every child has: without them it could not read its own results. */
+/** What no skill has to name: it is there when the child's tools may answer at length. */
 const ALWAYS: readonly string[] = ['read_result'];
 
 export interface ChildPlanOptions {
@@ -44,8 +42,10 @@ export interface ChildPlanOptions {
   isDeepest: boolean;
   /** A folder of its own to work in; without it, its parent's. */
   worktree?: EventOf<'worktree.started'> | undefined;
-  /** The runtime gives children scratch folders. */
-  hasScratch: boolean;
+  /** It is told that only its last message returns, and where it works. */
+  hasNotice: boolean;
+  /** Its task carries answers of other children. */
+  hasInputs: boolean;
 }
 
 /** A child's session: the skill's body as system prompt, its own tools only, nothing of the parent. */
@@ -68,14 +68,19 @@ export async function planChild(options: ChildPlanOptions): Promise<SessionPlan>
   const narrow = narrowingOf(tools, permissions, options.isDeepest);
   const names = narrow(tools.map((tool) => tool.name));
   const has = (wanted: readonly string[]) => wanted.some((name) => names.includes(name));
-  const cwd = has(FOLDER_TOOLS) || mayUseMcp(skill, narrow) ? info.cwd : undefined;
-  const writes = options.hasScratch && has(SCRATCH_TOOLS);
+  const isToldPlace = has(FOLDER_TOOLS) || mayUseMcp(skill, narrow);
+  const notice = [
+    ...(options.hasNotice ? [prompt('child-runtime', { place: isToldPlace ? placeOf(info) : '' })] : []),
+    ...(has(SCRATCH_TOOLS) ? [prompt('child-scratch')] : []),
+  ].join(' ');
   return {
     info,
-    system: await systemPrompt(skill, body, task, { cwd, writes, tools }),
+    system: await systemPrompt(skill, body, task, { notice, tools }),
     tools,
     narrow,
-    isNamed: (name) => skill.allowedTools !== undefined && narrowTools([name], skill.allowedTools, []).length > 0,
+    isNamed: (name) =>
+      (name === 'read_result' && options.hasInputs) ||
+      (skill.allowedTools !== undefined && narrowTools([name], skill.allowedTools, []).length > 0),
     history: options.worktree && [options.worktree],
     model,
     budget: {
@@ -92,26 +97,26 @@ export async function planChild(options: ChildPlanOptions): Promise<SessionPlan>
   };
 }
 
+const placeOf = ({ cwd }: SessionInfo): string => `${prompt('child-folder', { cwd })} `;
+
 async function systemPrompt(
   skill: Skill,
   body: SkillBody,
   task: string,
-  { cwd, writes, tools }: { cwd: string | undefined; writes: boolean; tools: readonly Tool[] },
+  { notice, tools }: { notice: string; tools: readonly Tool[] },
 ): Promise<string> {
-  const place = cwd === undefined ? '' : ` ${prompt('child-folder', { cwd })}`;
-  const scratch = writes ? ` ${prompt('child-scratch')}` : '';
   // A tool of the program around us is unknown to the library of skills, and there all the same.
   const isThere = (message: string) => tools.some(({ name }) => message.endsWith(`: ${name}`));
   const missing = skill.diagnostics.filter(({ code, message }) => code === 'unknown-tool' && !isThere(message));
   const note =
-    missing.length > 0 ? `\n${prompt('missing-tools', { note: missing.map((one) => one.message).join('; ') })}` : '';
-  const schema = skill.outputSchema
-    ? `\n\n${prompt('output-schema', { schema: JSON.stringify(skill.outputSchema) })}`
-    : '';
+    missing.length > 0 ? prompt('missing-tools', { note: missing.map((one) => one.message).join('; ') }) : '';
+  const schema = skill.outputSchema ? prompt('output-schema', { schema: JSON.stringify(skill.outputSchema) }) : '';
+  const runtime = joinedBy('\n', [notice, note]);
   const instructions = await renderChildPrompt(skill, body.text, task);
-  const gap = instructions.endsWith('\n') ? '\n' : '\n\n';
-  return `${instructions}${gap}${prompt('child-runtime', { place })}${scratch}${note}${schema}`;
+  return joinedBy(instructions.endsWith('\n') ? '\n' : '\n\n', [instructions, joinedBy('\n\n', [runtime, schema])]);
 }
+
+const joinedBy = (gap: string, parts: readonly string[]): string => parts.filter((part) => part !== '').join(gap);
 
 /** Servers may come, and change their tools, after the prompt is written: what its skill allows decides. */
 const mayUseMcp = ({ allowedTools = [] }: Skill, narrow: (names: string[]) => string[]): boolean =>

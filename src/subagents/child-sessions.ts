@@ -5,6 +5,7 @@ import { referenceOf } from '../core/ids.ts';
 import { prompt } from '../core/prompts.ts';
 import { forkHistory } from '../session/fork.ts';
 import type { SessionHost } from '../session/host.ts';
+import { canReadOn } from '../session/left-out.ts';
 import { joined, narrowedBy } from '../session/narrowed.ts';
 import { Session } from '../session/session.ts';
 import type { OpenTurn, Thread } from '../session/thread.ts';
@@ -48,8 +49,8 @@ export interface ChildSessionsOptions {
   /** Workspace and other tools that a session in this folder can have, before it is narrowed. */
   tools(cwd: string, library?: string): readonly Tool[];
   isolation: Isolation;
-  /** Commands and file tools of children have scratch folders. */
-  hasScratch: boolean;
+  /** Children are told that only their last message returns, and where they work. */
+  hasNotice: boolean;
   chooseModel(skill: Skill, parent: EventOf<'session.started'>['model']): Promise<EventOf<'session.started'>['model']>;
 }
 
@@ -93,8 +94,7 @@ export class ChildSessions {
       return { start: { make, cut: turn, log: thread } };
     }
     // It was made and then cut before its task was logged.
-    const origin = thread.messages.length > 0 ? 'continuation' : 'task';
-    const input = await this.#input(request, origin);
+    const input = await this.#input(request, thread.messages.length > 0 ? 'continuation' : 'task', thread);
     return { start: { make: async () => ({ session: await this.#reopen(thread), input }) } };
   }
 
@@ -114,7 +114,6 @@ export class ChildSessions {
       const input = await this.#input(request, 'task');
       return { make: async (budget) => ({ session: await this.#create(request, budget), input }) };
     }
-    const input = await this.#input(request, 'continuation');
     const { thread, isAncestral } = await findReference(store, reference, parent.session.info.root);
     const actual = thread.started?.skill?.name ?? '';
     if (actual !== request.skill.name) {
@@ -123,6 +122,7 @@ export class ChildSessions {
         prompt('reference-skill', { reference, actual, wanted: request.skill.name }),
       );
     }
+    const input = await this.#input(request, 'continuation', forkFrom || isAncestral ? undefined : thread);
     if (forkFrom || isAncestral) {
       return { make: async (budget) => ({ session: await this.#create(request, budget, thread), input }) };
     }
@@ -159,9 +159,11 @@ export class ChildSessions {
     return name;
   }
 
-  async #input(request: ChildRequest, origin: 'task' | 'continuation'): Promise<TurnInput> {
+  /** `thread` is that of a child which is there already: one that is made for its inputs can read on in them. */
+  async #input(request: ChildRequest, origin: 'task' | 'continuation', thread?: Thread): Promise<TurnInput> {
     const { task, inputsFrom = [], parent } = request;
-    const content = await withInputs(this.#options.host.store, task, inputsFrom, parent.session.info.root);
+    const { root } = parent.session.info;
+    const content = await withInputs(this.#options.host.store, task, inputsFrom, root, !thread || canReadOn(thread));
     // A new child takes over what its caller may do; one that goes on may have been started with more.
     const permissions = origin === 'continuation' ? joined(narrowedBy(parent.session.thread)) : undefined;
     return { origin, content, from: callerOf(request), permissions };
@@ -182,8 +184,8 @@ export class ChildSessions {
   }
 
   async #new(request: ChildRequest, budget: Budget, { reference, source, worktree }: NewChild): Promise<Session> {
-    const { parent, call, skill, body, task } = request;
-    const { host, tools, hasScratch } = this.#options;
+    const { parent, call, skill, body, task, inputsFrom = [] } = request;
+    const { host, tools, hasNotice } = this.#options;
     const plan = await planChild({
       reference,
       parent,
@@ -195,7 +197,8 @@ export class ChildSessions {
       model: await this.#options.chooseModel(skill, parent.session.currentModel),
       isDeepest: budget.depthLeft() === 0,
       worktree,
-      hasScratch,
+      hasNotice,
+      hasInputs: inputsFrom.length > 0,
     });
     if (!source) return Session.create(host, plan);
     const events = await host.store.read(source.session);

@@ -13,11 +13,15 @@ export function fairShare(sizes: readonly number[], room: number): number {
   return Number.POSITIVE_INFINITY;
 }
 
-/** A child's answer in at most `bytes` bytes of UTF-8: of a longer one the start, and how to read on. */
-export function clippedAnswer(answer: string, bytes: number, reference: string): string {
+/**
+ * A child's answer in at most `bytes` bytes of UTF-8: of a longer one the start, and how to read on,
+ * unless whoever gets it cannot.
+ */
+export function clippedAnswer(answer: string, bytes: number, reference: string, canReadOn = true): string {
   const all = byteLength(answer);
   if (all <= bytes) return answer;
-  const marker = (offset: number) => prompt('answer-clipped', { bytes: all, reference, offset });
+  const name = canReadOn ? 'answer-clipped' : 'answer-clipped-for-good';
+  const marker = (offset: number) => prompt(name, { bytes: all, reference, offset });
   const room = Math.max(0, bytes - byteLength(marker(answer.length)) - 1);
   const units = new TextDecoder().decode(Buffer.from(answer).subarray(0, room), { stream: true }).length;
   const start = clipStart(answer, units);

@@ -32,15 +32,17 @@ function section(input: Input): string {
 
 /**
  * Looks the answers up in the logs of the children, so that a chain does not pass through the
- * parent's tokens. @throws ReasonixError for a reference that is unknown, foreign or still running.
+ * parent's tokens. `canReadOn` says whether whoever gets them has `read_result`. @throws ReasonixError for a reference that is unknown, foreign or still running.
  */
 export function withInputs(
   store: SessionStore,
   task: string,
   references: readonly string[],
   root: string,
+  canReadOn: boolean,
 ): Promise<string> {
-  return withAnswersOf(task, references, async (reference) => (await findReference(store, reference, root)).thread);
+  const find = async (reference: string) => (await findReference(store, reference, root)).thread;
+  return withAnswersOf(task, references, find, canReadOn);
 }
 
 /** The same for whoever finds the children in another way. */
@@ -48,6 +50,7 @@ export async function withAnswersOf(
   task: string,
   references: readonly string[],
   find: (reference: string) => Promise<Thread>,
+  canReadOn = true,
 ): Promise<string> {
   const inputs = await Promise.all(
     [...new Set(references)].map(
@@ -59,6 +62,9 @@ export async function withAnswersOf(
     INPUTS_LIMIT,
   );
   const most = Math.min(INPUT_LIMIT, share);
-  const fitting = inputs.map((input) => ({ ...input, answer: clippedAnswer(input.answer, most, input.reference) }));
+  const fitting = inputs.map((input) => ({
+    ...input,
+    answer: clippedAnswer(input.answer, most, input.reference, canReadOn),
+  }));
   return inputsText(task, fitting);
 }

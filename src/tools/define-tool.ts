@@ -47,6 +47,8 @@ export type ParsedArguments<Input> = { ok: true; input: Input } | { ok: false; p
 
 export interface Tool<Input = unknown> extends ToolDefinition {
   readonly effects: ToolEffects;
+  /** As in `ToolOptions`. */
+  readonly maxResult?: number | undefined;
   parse(argumentsText: string): ParsedArguments<Input>;
   /** What permission rules match on: `shell(git status)` has the subject `git status`. */
   subject(input: Input): string;
@@ -60,13 +62,19 @@ export interface ToolOptions<Schema extends z.ZodType> {
   description: string;
   input: Schema;
   effects: ToolEffects;
+  /**
+   * Bytes of UTF-8 that a result has at most; a longer one is cut to them. Default: as many as
+   * `tools.output_limit` says. A sub-agent all of whose tools say so, and say less than that, is not given
+   * `read_result`, which saves the 213 bytes of it in each of its requests.
+   */
+  maxResult?: number | undefined;
   subject?: (input: z.output<Schema>) => string;
   staysInScratch?: ((input: z.output<Schema>, context: ToolContext) => boolean) | undefined;
   execute(input: z.output<Schema>, context: ToolContext): Promise<ToolOutcome | string>;
 }
 
 /**
- * Makes a tool from a zod schema.
+ * Makes a tool from a zod schema. @throws RangeError for a `maxResult` that is no positive number.
  * @example
  * const clock = defineTool({
  *   name: 'clock',
@@ -77,13 +85,17 @@ export interface ToolOptions<Schema extends z.ZodType> {
  * });
  */
 export function defineTool<Schema extends z.ZodType>(options: ToolOptions<Schema>): Tool<z.output<Schema>> {
-  const { name, description, input, effects, staysInScratch } = options;
+  const { name, description, input, effects, maxResult, staysInScratch } = options;
+  if (maxResult !== undefined && !(maxResult > 0)) {
+    throw new RangeError(`the tool ${name} has the maxResult ${maxResult}: give bytes, or leave it out`);
+  }
   const parameters = parametersOf(input);
   return {
     name,
     description,
     parameters,
     effects,
+    maxResult,
     parse: (text) => parseArguments(input, text, parameters),
     subject: options.subject ?? (() => ''),
     ...(staysInScratch ? { staysInScratch } : {}),

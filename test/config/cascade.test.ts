@@ -25,6 +25,7 @@ describe('tiers', () => {
         default_prices: true,
         background: true,
         background_at_end: 'wait',
+        child_notice: true,
         compact_at: 0.8,
         subagent_models: {},
       },

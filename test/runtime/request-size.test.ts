@@ -36,10 +36,10 @@ test("a child's first request is small: its body, its task, its own tools, and l
   expect(child?.tools[1]?.description).not.toContain('sub-agent');
   // The library of skills does not know a tool of the program around it: the child has it all the same.
   expect(child?.system).toBe(
-    'Take one note, then answer.\n\nYou are a sub-agent. Ask no questions. Only your last message returns: put the whole answer into it.',
+    'Take one note, then answer.\n\nAsk no questions; only your last message returns: make it the whole answer.',
   );
   const own = sizeOf('Take one note, then answer.') + sizeOf('the task') + sizeOf(child?.tools[0]);
-  expect(child && size(child) - own).toBeLessThan(560);
+  expect(child && size(child) - own).toBeLessThan(535);
 });
 
 test.each<[string, boolean, Record<string, unknown>]>([
@@ -59,7 +59,7 @@ test.each<[string, boolean, Record<string, unknown>]>([
   const run = await runtime.skill('worker').run('x');
   await run.continue('more');
   const [first, second] = model.requests.map(({ system }) => system);
-  expect(first?.startsWith(`Work.\n\nYou are a sub-agent${isTold ? ` in ${shop.cwd}` : ''}. `)).toBe(true);
+  expect(first?.startsWith(`Work.\n\n${isTold ? `You work in ${shop.cwd}. ` : ''}Ask no `)).toBe(true);
   expect(second).toBe(first);
 });
 

@@ -1,7 +1,7 @@
 import type { EventOf } from '../../core/events.ts';
 import type { Message } from '../../core/messages.ts';
-import { prompt } from '../../core/prompts.ts';
 import { byteLength } from '../../core/text.ts';
+import { leftOut } from '../../session/left-out.ts';
 import type { RequestMessage, Thread } from '../../session/thread.ts';
 import type { Goals } from './goals.ts';
 import { isRequest } from './plan.ts';
@@ -30,7 +30,8 @@ export function headOf(thread: Thread, newest: number, goals: Goals): Head {
   const cut = isEnormous && last >= newest ? last + 1 : newest;
   const limit = size.charactersOf(goals.request);
   const kept = [firstRequest, last < cut && lastRequest !== firstRequest ? lastRequest : undefined];
-  const requests = cut === 0 ? [] : kept.flatMap((request) => (request ? [requestMessage(request, limit)] : []));
+  const requests =
+    cut === 0 ? [] : kept.flatMap((request) => (request ? [requestMessage(request, limit, thread)] : []));
   const visible = [...requests, ...messages.slice(cut)];
   const pins = [...thread.loadedSkills.values()].flatMap(({ pin }) =>
     pin === undefined || visible.some((message) => holds(message, pin)) ? [] : [pin],
@@ -40,9 +41,9 @@ export function headOf(thread: Thread, newest: number, goals: Goals): Head {
   return { cut, requests, pins, replaced: replaced.map((message) => withoutPins(message, thread)) };
 }
 
-function requestMessage({ seq, origin, content }: RequestMessage, limit: number): HeadMessage {
+function requestMessage({ seq, origin, content }: RequestMessage, limit: number, thread: Thread): HeadMessage {
   const bytes = byteLength(content);
-  const marker = (offset: number) => prompt('clipped', { bytes, call: messageId(seq), offset });
+  const marker = (offset: number) => leftOut(thread, 'clipped', { bytes, call: messageId(seq), offset });
   return { role: 'user', origin, content: shorten(content, limit, marker) };
 }
 

@@ -1,7 +1,7 @@
 import type { Message, ToolMessage } from '../../core/messages.ts';
-import { prompt } from '../../core/prompts.ts';
 import { type Compaction, compactedMessages } from '../../session/compacted.ts';
 import { sizeOf } from '../../session/context-size.ts';
+import { leftOut } from '../../session/left-out.ts';
 import type { Thread } from '../../session/thread.ts';
 import type { Goals } from './goals.ts';
 import { levelFor, shorten } from './shorten.ts';
@@ -72,7 +72,7 @@ export function reduction(thread: Thread, newest: number, goals: Goals): Compact
 function oldResults(thread: Thread, end: number): Reduced {
   return thread.messages.slice(0, end).flatMap((message) => {
     if (message.role !== 'tool' || sizeOf(message) < SMALL || !isReducible(thread, message)) return [];
-    const pointer = prompt('compacted-result', { call: message.callId });
+    const pointer = leftOut(thread, 'compacted-result', { call: message.callId });
     const header = headerOf(message.content);
     return [{ call: message.callId, content: header === '' ? pointer : `${header}\n\n${pointer}` }];
   });
@@ -111,7 +111,7 @@ export function fitNewest(thread: Thread, compaction: Compaction, limit: number)
   );
   const cut = cuttable.flatMap(({ callId: call, content }) => {
     if (content.length <= most) return [];
-    return [{ call, content: shorten(content, most, (offset) => prompt('compacted-part', { call, offset })) }];
+    return [{ call, content: shorten(content, most, (offset) => leftOut(thread, 'compacted-part', { call, offset })) }];
   });
   const already = (compaction.reduced ?? []).filter((each) => !cut.some(({ call }) => call === each.call));
   return { ...compaction, reduced: [...already, ...cut] };
