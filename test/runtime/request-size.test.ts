@@ -8,7 +8,8 @@ import { defineTool } from '../../src/tools/define-tool.ts';
 import { call, workshop } from './workshop.ts';
 
 const dialect = dialectOf({ name: 'openai', model: 'm' });
-const size = (request: ModelRequest): number => byteLength(JSON.stringify(toOpenAIBody(request, { dialect })));
+const size = (request: ModelRequest, by = dialect): number =>
+  byteLength(JSON.stringify(toOpenAIBody(request, { dialect: by })));
 const sizeOf = (value: unknown): number => byteLength(JSON.stringify(value));
 
 const note = defineTool({
@@ -94,4 +95,39 @@ test('the first request of a run, without what skills and sub-agents bring, is w
   const [first] = model.requests;
   const tools = first?.tools.filter(({ name }) => !/skill|subagent/.test(name)) ?? [];
   expect(first && size({ ...first, tools })).toBeLessThan(4_096);
+});
+
+/** `bench/README.md`: all requests of the leanest of the peers' ways to do it. */
+const LEANEST_PEER = 12_843;
+
+test('ten children by one call of items, with nothing but what the job needs, take fewer bytes than the peers', async () => {
+  const shop = workshop();
+  shop.skill('worker', { runAs: 'subagent', 'allowed-tools': 'note' }, 'Take one note, then answer.');
+  shop.write(
+    'reasonix.toml',
+    `[agent]
+background = false
+child_notice = false
+[tools]
+enabled = ["note"]
+[skills]
+disabled_skills = ["create-skill", "edit-skill", "explore", "research", "review", "security-review", "synthesize"]
+[permissions]
+deny = ["install_skill", "read_skill", "list_subagents", "read_result"]
+`,
+  );
+  const items = Array.from({ length: 10 }, (_, index) => `task ${index}`);
+  const { runtime, model } = await shop.open(
+    ({ skill, messages }) => {
+      if (messages.length > 1) return 'done';
+      return {
+        calls: [skill === undefined ? call('run_skill', { name: 'worker', items }) : call('note', { text: 'step 0' })],
+      };
+    },
+    { tools: [{ ...note, maxResult: 1_000 }] },
+  );
+  await (await runtime.session({ system: 'You take notes.' })).send('Take notes.').result;
+  expect(model.requests).toHaveLength(22);
+  const compatible = dialectOf({ name: 'standin', model: 'm' });
+  expect(model.requests.reduce((sum, request) => sum + size(request, compatible), 0)).toBeLessThan(LEANEST_PEER);
 });
