@@ -128,6 +128,6 @@ deny = ["install_skill", "read_skill", "list_subagents", "read_result"]
   );
   await (await runtime.session({ system: 'You take notes.' })).send('Take notes.').result;
   expect(model.requests).toHaveLength(22);
-  const compatible = dialectOf({ name: 'standin', model: 'm' });
+  const compatible = dialectOf({ name: 'standin', baseUrl: 'http://127.0.0.1:1/v1', model: 'm' });
   expect(model.requests.reduce((sum, request) => sum + size(request, compatible), 0)).toBeLessThan(LEANEST_PEER);
 });
