@@ -7,23 +7,26 @@ import type { FoundFile } from './scan.ts';
 import type { Diagnostic } from './types.ts';
 
 /** Changes with the shape of what is kept, or with what the parser makes of a file. */
-const VERSION = 2;
+const VERSION = 3;
 const FORGET_AFTER_MS = 60 * 24 * 3_600_000;
-/** What few files have besides a header. */
+
+/** What few files have besides a name and a description. */
 export interface Extra {
   layout?: FoundFile['layout'];
   plugin?: string | undefined;
   noKey?: true;
   diagnostics?: Diagnostic[];
+  header?: MoreHeader;
 }
 
-/** A column each, since a library of thousands is read at every start: objects a file would cost more than the rest. */
+export type MoreHeader = Omit<KeptHeader, 'name' | 'description'>;
+
+/** Lists by row, since a library of thousands is read at every start: objects a file would cost more than the rest. */
 export interface Columns {
-  files: string[];
-  /** Four numbers a file: size, mtime, ctime, inode; a size of -1 when the state told nothing. */
-  states: number[];
-  hashes: string[];
-  headers: (KeptHeader | null)[];
+  /** Four texts a file: path (below the root, if it is there), hash of the content, name, description. No name: no header. */
+  texts: string[];
+  /** Four numbers a file: size, mtime, ctime, inode; a size of -1 when the state told nothing. Room for more may follow. */
+  states: Float64Array;
   extras: Record<number, Extra>;
 }
 
@@ -31,101 +34,138 @@ export interface Columns {
 export interface Addition {
   version: string;
   row: number;
-  file: string;
+  texts: string[];
   state: number[];
-  hash: string;
-  header: KeptHeader | null;
   extra?: Extra | undefined;
 }
 
-export function put(columns: Columns, row: number, { file, state, hash, header, extra }: Addition): void {
-  columns.files[row] = file;
-  for (let index = 0; index < 4; index++) columns.states[4 * row + index] = state[index]!;
-  columns.hashes[row] = hash;
-  columns.headers[row] = header;
+export const noColumns = (): Columns => ({ texts: [], states: new Float64Array(0), extras: {} });
+
+type Row = Pick<Addition, 'texts' | 'extra'> & { state: ArrayLike<number> };
+
+export function put(columns: Columns, row: number, { texts, state, extra }: Row): void {
+  const at = 4 * row;
+  if (columns.states.length < at + 4) {
+    const { states } = columns;
+    columns.states = new Float64Array(2 * (at + 4));
+    columns.states.set(states);
+  }
+  for (let index = 0; index < 4; index++) columns.texts[at + index] = texts[index]!;
+  columns.states.set(state, at);
   if (extra === undefined) delete columns.extras[row];
   else columns.extras[row] = extra;
 }
 
+/**
+ * The first line of the file. After it the texts, a line each, then the states as they lie in memory,
+ * then additions: reading costs by the byte, and JSON once more. Damage shows in the number of lines, or
+ * makes states that no file has.
+ */
+interface Head {
+  version: string;
+  files: number;
+  /** Bytes of the texts. */
+  length: number;
+  extras: Record<number, Extra>;
+}
+
 export function readColumns(file: string): { columns: Columns; additions: number } {
   try {
-    // of ASCII only, so that the megabytes of a large library need no decoding
-    const text = readFileSync(file, 'latin1');
-    const end = text.indexOf('\n');
-    const { version, ...columns } = JSON.parse(text.slice(0, end)) as Columns & { version: unknown };
-    if (version !== buildVersion() || !areColumns(columns)) throw new Error('not of this build');
-    const lines = text.slice(end + 1).split('\n');
+    const bytes = readFileSync(file);
+    const start = bytes.indexOf('\n') + 1;
+    const { version, files, length, extras } = JSON.parse(bytes.toString('latin1', 0, start)) as Head;
+    const isOurs = version === buildVersion() && typeof extras === 'object' && extras !== null;
+    if (!isOurs) throw new Error('not of this build');
+    const middle = start + length;
+    const end = middle + 32 * files;
+    const texts = files === 0 ? [] : readTexts(bytes.toString('latin1', start, middle));
+    if (texts.length !== 4 * files || end > bytes.length) throw new Error('damaged');
+    // a copy: numbers have to begin at a multiple of eight
+    const { buffer, byteOffset } = bytes;
+    const states = new Float64Array(buffer.slice(byteOffset + middle, byteOffset + end));
+    const columns: Columns = { texts, states, extras };
+    const lines = bytes.toString('latin1', end).split('\n');
     // the last line was cut, or is empty
     const additions = lines.slice(0, -1).flatMap((line) => readAddition(line) ?? []);
     if (additions.length > 0) add(columns, additions);
     return { columns, additions: lines.length - 1 };
   } catch {
     // nothing may be added to what cannot be read
-    return {
-      columns: { files: [], states: [], hashes: [], headers: [], extras: {} },
-      additions: Number.POSITIVE_INFINITY,
-    };
+    return { columns: noColumns(), additions: Number.POSITIVE_INFINITY };
   }
 }
+
+function readTexts(joined: string): string[] {
+  const texts = joined.split('\n');
+  if (!joined.includes('\\')) return texts;
+  return texts.map((text) => (text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text));
+}
+
+/** Plain, or as JSON writes it where one byte a letter or one line would not do. */
+const writeText = (text: string): string => (/[\n\\\u0100-\uffff]/.test(text) ? inAscii(text).slice(1, -1) : text);
 
 function readAddition(line: string): Addition | undefined {
   try {
     const addition = JSON.parse(line) as Addition;
-    const { version, row, file, state, hash, header, extra } = addition;
-    const columns = { files: [file], states: state, hashes: [hash], headers: [header], extras: extra ? [extra] : [] };
-    const isOurs = version === buildVersion() && typeof file === 'string' && Number.isInteger(row);
-    return isOurs && areColumns(columns) && isSound(columns, 0) ? addition : undefined;
+    const { version, row, texts, state, extra } = addition;
+    const isOurs = version === buildVersion() && Number.isInteger(row) && row >= 0;
+    const isWhole = isOurs && texts.length === 4 && state.length === 4;
+    return isWhole && texts.every(isText) && state.every(isNumber) && isSound(extra) ? addition : undefined;
   } catch {
     return undefined;
   }
 }
 
+const isText = (value: unknown): boolean => typeof value === 'string';
+const isNumber = (value: unknown): boolean => typeof value === 'number';
+
 /** Other processes may have written since the row was chosen: the file decides where an addition goes. */
 function add(columns: Columns, additions: readonly Addition[]): void {
   let rows: Map<string, number> | undefined;
   for (const addition of additions) {
+    const file = addition.texts[0]!;
     let { row } = addition;
-    if (columns.files[row] !== addition.file) {
-      rows ??= new Map(columns.files.map((file, index) => [file, index]));
-      row = rows.get(addition.file) ?? columns.files.length;
-      rows.set(addition.file, row);
+    if (columns.texts[4 * row] !== file) {
+      rows ??= rowsOf(columns);
+      row = rows.get(file) ?? columns.texts.length / 4;
+      rows.set(file, row);
     }
     put(columns, row, addition);
   }
 }
 
-function areColumns({ files, states, hashes, headers, extras }: Columns): boolean {
-  const count = files.length;
-  const areLists =
-    [files, states, hashes, headers].every(Array.isArray) && typeof extras === 'object' && extras !== null;
-  return areLists && states.length === 4 * count && hashes.length === count && headers.length === count;
+export function rowsOf({ texts }: Columns): Map<string, number> {
+  const rows = new Map<string, number>();
+  for (let row = 0; 4 * row < texts.length; row++) rows.set(texts[4 * row]!, row);
+  return rows;
 }
 
 /** Whether a row can be used: asked of each when it is, and a row that cannot is one that is not there. */
-export function isSound({ hashes, headers, extras }: Columns, row: number): boolean {
-  const header = headers[row];
-  const diagnostics = extras[row]?.diagnostics;
-  return (
-    typeof hashes[row] === 'string' &&
-    (header === null || typeof header?.name === 'string') &&
-    (diagnostics === undefined || Array.isArray(diagnostics))
-  );
+export function isSound(extra: Extra | undefined): boolean {
+  if (extra === undefined) return true;
+  if (typeof extra !== 'object' || extra === null) return false;
+  const { header, diagnostics } = extra;
+  const isHeader = header === undefined || (typeof header === 'object' && header !== null);
+  return isHeader && (diagnostics === undefined || Array.isArray(diagnostics));
 }
 
 const inAscii = (value: unknown): string =>
   JSON.stringify(value).replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
-export function writeColumns(folder: string, file: string, columns: Columns): void {
-  writeWhole(folder, file, `${inAscii({ version: buildVersion(), ...columns })}\n`);
+export function writeColumns(folder: string, file: string, { texts, states, extras }: Columns): void {
+  const joined = texts.map(writeText).join('\n');
+  const head: Head = { version: buildVersion(), files: texts.length / 4, length: joined.length, extras };
+  const numbers = new Uint8Array(states.buffer, states.byteOffset, 8 * texts.length);
+  writeWhole(folder, file, Buffer.concat([Buffer.from(`${inAscii(head)}\n${joined}`, 'latin1'), numbers]));
 }
 
 /** Writes a file of the cache, which readers see whole or not at all. */
-export function writeWhole(folder: string, file: string, text: string): void {
+export function writeWhole(folder: string, file: string, content: string | Uint8Array): void {
   // containers that share a home have the same process ids
   const temporary = `${file}.${process.pid}-${Math.random().toString(36).slice(2)}.tmp`;
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    writeFileSync(temporary, text, { mode: 0o600 });
+    writeFileSync(temporary, content, { mode: 0o600 });
     renameSync(temporary, file);
     void forgetOld(folder);
   } catch {
@@ -157,7 +197,7 @@ function discard(file: string): void {
 async function forgetOld(folder: string): Promise<void> {
   try {
     for (const name of await readdir(folder)) {
-      if (!/^(?:skills|scan)-[0-9a-f]+\.json/.test(name)) continue;
+      if (!/^(?:skills|scan)-[0-9a-f]+\.(?:json|cache)/.test(name)) continue;
       const path = join(folder, name);
       if (Date.now() - (await stat(path)).mtimeMs > FORGET_AFTER_MS) await rm(path, { force: true });
     }

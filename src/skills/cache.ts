@@ -6,13 +6,17 @@ import {
   type Columns,
   type Extra,
   isSound,
+  type MoreHeader,
+  noColumns,
   put,
   readColumns,
+  rowsOf,
   writeColumns,
 } from './cache-file.ts';
-import { isSettled } from './folders.ts';
+import { isSettled, prefixOf } from './folders.ts';
 import { quickHash } from './hash.ts';
 import type { KeptHeader } from './kept-header.ts';
+import type { Root } from './roots.ts';
 import type { FoundFile } from './scan.ts';
 import type { Diagnostic } from './types.ts';
 
@@ -36,6 +40,8 @@ export interface Known {
 export class HeaderCache {
   readonly #folder: string;
   readonly #file: string;
+  /** What the paths of its files begin with. */
+  readonly #before: string;
   #columns: Columns;
   /** Lines after the columns. */
   #additions: number;
@@ -46,9 +52,10 @@ export class HeaderCache {
   #next = 0;
   #rows: Map<string, number> | undefined;
 
-  constructor(folder: string, rootKey: string) {
+  constructor(folder: string, root: Pick<Root, 'kind' | 'path'>) {
     this.#folder = folder;
-    this.#file = join(folder, `skills-${quickHash([rootKey])}.json`);
+    this.#file = join(folder, `skills-${quickHash([`${root.kind}:${root.path}`])}.cache`);
+    this.#before = prefixOf(root.path);
     const { columns, additions } = readColumns(this.#file);
     this.#columns = columns;
     this.#additions = additions;
@@ -56,7 +63,7 @@ export class HeaderCache {
 
   /** What is known about a file that has not changed. */
   get(found: FoundFile): Known | undefined {
-    const row = this.#rowOf(found.file);
+    const row = this.#rowOf(this.#pathOf(found.file));
     if (row === undefined) return undefined;
     const { states } = this.#columns;
     const at = 4 * row;
@@ -65,35 +72,30 @@ export class HeaderCache {
       states[at + 1] === found.mtime &&
       states[at + 2] === found.ctime &&
       states[at + 3] === found.inode;
-    if (!same || !this.#isOf(row, found) || !isSound(this.#columns, row)) return undefined;
-    this.#used.push(row);
-    return this.#known(row);
+    const known = same ? this.#known(row, found) : undefined;
+    if (known !== undefined) this.#used.push(row);
+    return known;
   }
 
   /** What was known before the file changed, if it did. */
   getOld(found: FoundFile): Known | undefined {
-    const row = this.#rowOf(found.file);
-    const isUsable = row !== undefined && this.#isOf(row, found) && isSound(this.#columns, row);
-    return isUsable ? this.#known(row) : undefined;
+    const row = this.#rowOf(this.#pathOf(found.file));
+    return row === undefined ? undefined : this.#known(row, found);
   }
 
   /** `readAt` is the clock's time just before the file was read. */
   set(found: FoundFile, known: Known, readAt: number): void {
-    const { file } = found;
-    const { files } = this.#columns;
-    const row = this.#rowOf(file) ?? files.length;
-    const state = isSettled(found, readAt) ? [found.size, found.mtime, found.ctime, found.inode] : [-1, 0, 0, 0];
+    const path = this.#pathOf(found.file);
+    const row = this.#rowOf(path) ?? this.#columns.texts.length / 4;
     const addition: Addition = {
       version: buildVersion(),
       row,
-      file,
-      state,
-      hash: known.contentHash,
-      header: known.header ?? null,
+      texts: [path, known.contentHash, known.header?.name ?? '', known.header?.description ?? ''],
+      state: isSettled(found, readAt) ? [found.size, found.mtime, found.ctime, found.inode] : [-1, 0, 0, 0],
       extra: extraOf(found, known),
     };
     put(this.#columns, row, addition);
-    this.#rows?.set(file, row);
+    this.#rows?.set(path, row);
     this.#unwritten.push(addition);
     this.#used.push(row);
     this.#next = row + 1;
@@ -101,11 +103,11 @@ export class HeaderCache {
 
   /** Ends the pass: writes what was learned, and forgets files that are gone once they are many. */
   save(): void {
-    const { length } = this.#columns.files;
+    const files = this.#columns.texts.length / 4;
     const additions = this.#unwritten;
-    const gone = length - this.#used.length;
-    const isLong = additions.length > 0 && this.#additions + additions.length > loose(length);
-    if (isLong || gone > loose(length)) {
+    const gone = files - this.#used.length;
+    const isLong = additions.length > 0 && this.#additions + additions.length > loose(files);
+    if (isLong || gone > loose(files)) {
       this.#columns = reordered(this.#columns, this.#used);
       this.#rows = undefined;
       this.#additions = 0;
@@ -119,53 +121,61 @@ export class HeaderCache {
     this.#next = 0;
   }
 
-  #rowOf(file: string): number | undefined {
-    const { files } = this.#columns;
-    if (files[this.#next] === file) return this.#next++;
-    if (files[this.#next - 1] === file) return this.#next - 1;
-    this.#rows ??= new Map(files.map((each, row) => [each, row]));
-    const row = this.#rows.get(file);
+  #pathOf(file: string): string {
+    return file.startsWith(this.#before) ? file.slice(this.#before.length) : file;
+  }
+
+  #rowOf(path: string): number | undefined {
+    const { texts } = this.#columns;
+    if (texts[4 * this.#next] === path) return this.#next++;
+    if (this.#next > 0 && texts[4 * (this.#next - 1)] === path) return this.#next - 1;
+    this.#rows ??= rowsOf(this.#columns);
+    const row = this.#rows.get(path);
     if (row !== undefined) this.#next = row + 1;
     return row;
   }
 
-  /** The same file elsewhere in the tree, as an agent or under a plugin, is another skill. */
-  #isOf(row: number, { layout, plugin }: FoundFile): boolean {
-    const extra = this.#columns.extras[row];
-    return (extra?.layout ?? 'folder') === layout && extra?.plugin === plugin;
-  }
-
-  #known(row: number): Known {
-    const { hashes, headers, extras } = this.#columns;
+  /** Unless the row is unsound. The same file elsewhere in the tree, as an agent or under a plugin, is another skill. */
+  #known(row: number, { layout, plugin }: FoundFile): Known | undefined {
+    const { texts, extras } = this.#columns;
     const extra = extras[row];
+    const isOf = isSound(extra) && (extra?.layout ?? 'folder') === layout && extra?.plugin === plugin;
+    if (!isOf) return undefined;
     return {
-      contentHash: hashes[row]!,
+      contentHash: texts[4 * row + 1]!,
       hasKnownKey: extra?.noKey !== true,
-      header: headers[row] ?? undefined,
+      header: headerOf(texts[4 * row + 2]!, texts[4 * row + 3]!, extra?.header),
       diagnostics: extra?.diagnostics,
     };
   }
 }
 
-function extraOf({ layout, plugin }: FoundFile, { hasKnownKey, diagnostics }: Known): Extra | undefined {
+function extraOf({ layout, plugin }: FoundFile, { hasKnownKey, header, diagnostics }: Known): Extra | undefined {
   const extra: Extra = {};
   if (layout !== 'folder') extra.layout = layout;
   if (plugin !== undefined) extra.plugin = plugin;
   if (!hasKnownKey) extra.noKey = true;
   if (diagnostics !== undefined && diagnostics.length > 0) extra.diagnostics = diagnostics;
-  for (const _ in extra) return extra;
-  return undefined;
+  const { name: _name, description: _description, ...more }: Partial<KeptHeader> = header ?? {};
+  if (isAny(more)) extra.header = more;
+  return isAny(extra) ? extra : undefined;
 }
 
-function reordered(old: Columns, rows: readonly number[]): Columns {
-  const columns: Columns = { files: [], states: [], hashes: [], headers: [], extras: {} };
-  for (const row of rows) {
-    const extra = old.extras[row];
-    if (extra !== undefined) columns.extras[columns.files.length] = extra;
-    columns.files.push(old.files[row]!);
-    for (let at = 4 * row; at < 4 * row + 4; at++) columns.states.push(old.states[at]!);
-    columns.hashes.push(old.hashes[row]!);
-    columns.headers.push(old.headers[row] ?? null);
+function headerOf(name: string, description: string, more: MoreHeader | undefined): KeptHeader | undefined {
+  if (name === '') return undefined;
+  return more === undefined ? { name, description } : { ...more, name, description };
+}
+
+function isAny(object: Extra | MoreHeader): boolean {
+  for (const _ in object) return true;
+  return false;
+}
+
+function reordered({ texts, states, extras }: Columns, rows: readonly number[]): Columns {
+  const columns = noColumns();
+  for (const [row, old] of rows.entries()) {
+    const [at, end] = [4 * old, 4 * old + 4];
+    put(columns, row, { texts: texts.slice(at, end), state: states.subarray(at, end), extra: extras[old] });
   }
   return columns;
 }

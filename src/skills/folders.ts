@@ -95,12 +95,15 @@ export interface Entry {
   isLink: boolean;
 }
 
+/** What the paths of all that is in a folder begin with. */
+export const prefixOf = (folder: string): string => (folder.endsWith(sep) ? folder : folder + sep);
+
 /** The entries by code point of their names. @throws the file system's error when it cannot be listed. */
 export const listFolder = (path: string): Entry[] => entriesOf(path, readdirSync(path, { withFileTypes: true }));
 
 /** The entries that were read from a folder, links followed, by code point of their names. */
 export function entriesOf(folder: string, read: readonly Dirent[]): Entry[] {
-  const before = folder.endsWith(sep) ? folder : folder + sep;
+  const before = prefixOf(folder);
   return sortedByCodePoint(read, (entry) => entry.name).map((entry) => toEntry(before, entry));
 }
 

@@ -5,7 +5,7 @@ import type { KeptSeen } from './seen.ts';
 import type { Diagnostic } from './types.ts';
 
 /** What few files are otherwise than a `SKILL.md` as deep below the root as its path says. */
-export type Odd = Partial<Pick<FoundFile, 'layout' | 'plugin' | 'needsKey' | 'depth' | 'viaLink'>>;
+export type Odd = Pick<FoundFile, 'layout' | 'needsKey' | 'depth' | 'viaLink'> & { plugin?: FoundFile['plugin'] };
 
 /** What is kept of a look through one root. */
 export interface Kept {

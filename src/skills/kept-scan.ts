@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import { buildVersion, writeWhole } from './cache-file.ts';
-import { statFile } from './folders.ts';
+import { prefixOf, statFile } from './folders.ts';
 import { quickHash } from './hash.ts';
 import { isSoundScan, type Kept, type Odd } from './kept-scan-file.ts';
 import type { Root } from './roots.ts';
@@ -11,7 +11,8 @@ import { type KeptSeen, Seen } from './seen.ts';
 /** Below this a look through the folders costs no more than reading what the last one found. */
 const WORTH_KEEPING = 16;
 
-const USUAL = { layout: 'folder', plugin: undefined, needsKey: false, viaLink: false } as const;
+/** The depth is as the path says. */
+const USUAL = { layout: 'folder', plugin: undefined, needsKey: false, depth: undefined, viaLink: false } as const;
 
 export interface LookOptions extends ScanOptions {
   seen: Seen;
@@ -40,24 +41,26 @@ async function scanAgain(root: Root, options: LookOptions): Promise<Scan | undef
   if (kept === undefined) return undefined;
   const then = Seen.from(kept.seen);
   if (!(await then.isStillThere())) return undefined;
-  const before = prefixOf(root);
+  const before = prefixOf(root.path);
   const found: FoundFile[] = [];
-  for (const [index, below] of kept.files.split('\n').entries()) {
+  const paths = kept.files.split('\n');
+  for (let index = 0; index < paths.length; index++) {
+    const below = paths[index]!;
     const file = before + below;
     const stat = statFile(file);
     if (stat === undefined) return undefined;
-    const odd = kept.odd[index];
+    const odd = kept.odd[index] ?? USUAL;
     found.push({
       file,
       size: stat.size,
       mtime: stat.mtimeMs,
       ctime: stat.ctimeMs,
       inode: stat.ino,
-      layout: odd?.layout ?? USUAL.layout,
-      plugin: odd?.plugin,
-      needsKey: odd?.needsKey ?? USUAL.needsKey,
-      depth: odd?.depth ?? foldersIn(below),
-      viaLink: odd?.viaLink ?? USUAL.viaLink,
+      layout: odd.layout,
+      plugin: odd.plugin,
+      needsKey: odd.needsKey,
+      depth: odd.depth ?? foldersIn(below),
+      viaLink: odd.viaLink,
     });
   }
   options.seen.addAll(then);
@@ -66,7 +69,7 @@ async function scanAgain(root: Root, options: LookOptions): Promise<Scan | undef
 
 function keep(root: Root, options: LookOptions, { found, status, diagnostics }: Scan, seen: KeptSeen): void {
   if (status !== 'ok' || found.length < WORTH_KEEPING) return;
-  const before = prefixOf(root);
+  const before = prefixOf(root.path);
   const isPlain = ({ file }: FoundFile): boolean => file.startsWith(before) && !file.includes('\n');
   if (!found.every(isPlain)) return;
   const files = found.map(({ file }) => file.slice(before.length));
@@ -98,8 +101,6 @@ function foldersIn(below: string): number {
   for (let at = below.indexOf(sep); at >= 0; at = below.indexOf(sep, at + 1)) count++;
   return count;
 }
-
-const prefixOf = ({ path }: Root): string => (path.endsWith(sep) ? path : path + sep);
 
 /** All that decides what a look finds, besides what is on disk. */
 const purposeOf = ({ real, flatNeedsKey }: Root, { maxDepth, excluded }: ScanOptions): string =>

@@ -182,7 +182,9 @@ class Library implements OpenedLibrary {
     const cache = this.#cacheOf(root);
     const place = { scope: root.scope, root: root.path };
     const patience = new Patience();
-    for (const [index, found] of files.entries()) {
+    // entries() would make three objects more a file
+    for (let index = 0; index < files.length; index++) {
+      const found = files[index]!;
       const known: Parsed | { problem: Diagnostic } = cache.get(found) ?? (await readInto(cache, found, root));
       if ('problem' in known) {
         diagnostics.push(known.problem);
@@ -200,7 +202,7 @@ class Library implements OpenedLibrary {
     const key = `${root.kind}:${root.path}`;
     let cache = this.#caches.get(key);
     if (cache === undefined) {
-      cache = new HeaderCache(this.#cacheFolder, key);
+      cache = new HeaderCache(this.#cacheFolder, root);
       this.#caches.set(key, cache);
     }
     return cache;

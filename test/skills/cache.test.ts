@@ -1,7 +1,18 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  chmodSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { buildVersion, type Columns, readColumns, writeColumns } from '../../src/skills/cache-file.ts';
 import { namesOf, SkillFolder } from './folder.ts';
 
 let at: SkillFolder;
@@ -17,38 +28,29 @@ const cacheFiles = (): string[] =>
     .filter((name) => name.startsWith('skills-'))
     .map((name) => join(cacheFolder(), name));
 
-interface Columns {
-  files: string[];
-  states: number[];
-  hashes: string[];
-  headers: ({ name: string; description?: string } | null)[];
-}
+const [PATH, HASH, DESCRIPTION] = [0, 1, 3];
 
 /** Makes what the cache says differ from the files, so that one sees where an answer comes from. */
 function markCache(change: (columns: Columns) => void): void {
   for (const file of cacheFiles()) {
-    const columns = JSON.parse(readFileSync(file, 'utf8')) as Columns;
+    const { columns } = readColumns(file);
     change(columns);
-    // the file is of ASCII only
-    const text = JSON.stringify(columns).replace(
-      /[\u0080-\uffff]/g,
-      (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
-    );
-    writeFileSync(file, `${text}\n`);
+    writeColumns(cacheFolder(), file, columns);
   }
 }
 
+const column = ({ texts }: Columns, which: number): string[] => texts.filter((_, index) => index % 4 === which);
+
 /** As if the files had been read long after they were written. */
-function settle({ files, states }: Columns): void {
-  states.length = 0;
-  for (const file of files) {
-    const { size, mtimeMs, ctimeMs, ino } = statSync(file);
-    states.push(size, mtimeMs, ctimeMs, ino);
+function settle(columns: Columns): void {
+  for (const [row, path] of column(columns, PATH).entries()) {
+    const { size, mtimeMs, ctimeMs, ino } = statSync(join(at.path, SKILLS, path));
+    columns.states.set([size, mtimeMs, ctimeMs, ino], 4 * row);
   }
 }
 
 function fromCache(columns: Columns): void {
-  for (const header of columns.headers) header!.description = 'from the cache';
+  for (let index = DESCRIPTION; index < columns.texts.length; index += 4) columns.texts[index] = 'from the cache';
   settle(columns);
 }
 
@@ -122,9 +124,9 @@ describe('the index in the cache', () => {
     // later than it is read, however slow the machine is
     utimesSync(file, new Date(), new Date(Date.now() + 3_600_000));
     await at.open();
-    markCache(({ headers, hashes }) => {
-      headers[0]!.description = 'from the cache';
-      hashes[0] = 'of something older';
+    markCache(({ texts }) => {
+      texts[DESCRIPTION] = 'from the cache';
+      texts[HASH] = 'of something older';
     });
     expect((await at.open()).skills[0]!.description).toBe('from the file');
   });
@@ -157,40 +159,126 @@ describe('the index in the cache', () => {
       await at.open();
       for (const file of cacheFiles()) writeFileSync(file, content);
       expect(namesOf(await at.open())).toEqual(['a']);
-      for (const file of cacheFiles()) expect(readFileSync(file, 'utf8')).toContain('"description":"d"');
+      markCache((columns) => expect(column(columns, DESCRIPTION)).toEqual(['d']));
     },
   );
 
-  it('ignores entries of the wrong shape', async () => {
-    at.skill(`${SKILLS}/a`, 'description: d');
-    await at.open();
+  it('ignores a cache that was cut, wherever it was', async () => {
+    at.skill(`${SKILLS}/a`, 'description: one\nruns: x');
+    at.skill(`${SKILLS}/b`, 'description: two');
+    const { skills } = await at.open();
+    const [file] = cacheFiles();
+    markCache(settle);
+    const whole = readFileSync(file!);
+    for (let length = 0; length < whole.length; length += 7) {
+      writeFileSync(file!, whole.subarray(0, length));
+      expect(readColumns(file!)).toMatchObject({ columns: { texts: [] }, additions: Number.POSITIVE_INFINITY });
+    }
+    writeFileSync(file!, whole.subarray(0, -1));
+    expect((await at.open()).skills).toEqual(skills);
+    // written anew
+    expect(column(readColumns(file!).columns, DESCRIPTION)).toEqual(['one', 'two']);
+  });
+
+  it.each<[string, (file: Buffer) => void]>([
+    ['nothing where the states are', (file) => void file.fill(0, file.length - 64)],
+    ['something else where the states are', (file) => void file.fill(0x7f, file.length - 64)],
+    ['nothing where the texts are', (file) => void file.fill(0, file.indexOf('a/SKILL.md'), file.length - 64)],
+    ['a line more', (file) => void file.write('\n', file.indexOf('from the cache'))],
+    ['a text that is none', (file) => void file.write('\\x', file.indexOf('from the cache'))],
+    ['nothing where the head is', (file) => void file.fill(0, 0, file.indexOf('\n'))],
+    ['fewer files', (file) => void file.write('1', file.indexOf('"files":') + 8)],
+    ['more files', (file) => void file.write('9', file.indexOf('"files":') + 8)],
+    ['no record of the rest', (file) => void file.write('7 ', file.indexOf('"extras":') + 9)],
+    ['less text', (file) => void file.write('11', file.indexOf('"length":') + 9)],
+    ['more text', (file) => void file.write('99', file.indexOf('"length":') + 9)],
+  ])('reads the files again when the cache holds %s', async (_, damage) => {
+    at.skill(`${SKILLS}/a`, 'description: from the file');
+    at.skill(`${SKILLS}/b`, 'description: from the file');
+    const { fingerprint } = await at.open();
     markCache((columns) => {
-      (columns as { headers: unknown[] }).headers = ['x'];
-      settle(columns);
+      fromCache(columns);
+      // so that what is kept is not what is read
+      for (let index = HASH; index < columns.texts.length; index += 4) columns.texts[index] = 'of something older';
     });
-    expect((await at.open()).skills).toMatchObject([{ name: 'a', description: 'd' }]);
+    const [file] = cacheFiles();
+    const bytes = readFileSync(file!);
+    damage(bytes);
+    rmSync(file!);
+    writeFileSync(file!, bytes);
+    const library = await at.open();
+    expect(library.skills.map(({ description }) => description)).not.toContain('from the cache');
+    expect(library.fingerprint).toBe(fingerprint);
   });
 
   it.each<[string, unknown]>([
-    ['files', 7],
-    ['hashes', null],
-    ['headers', { description: 'no name' }],
-    ['headers', 7],
-    ['extras', { diagnostics: 'x' }],
-  ])('reads a file again whose entry in %s is %j, and that file alone', async (column, value) => {
+    ['a number', 7],
+    ['nothing', null],
+    ['something to report that is no list', { diagnostics: 'x' }],
+    ['a header that is a number', { header: 7 }],
+    ['a header that is nothing', { header: null }],
+  ])('reads a file again of which it knows %s besides, and that file alone', async (_, extra) => {
     at.skill(`${SKILLS}/a`, 'description: one');
     at.skill(`${SKILLS}/b`, 'description: two');
     await at.open();
     markCache((columns) => {
-      settle(columns);
-      for (const header of columns.headers) if (header !== null) header.description = 'kept';
-      (columns as unknown as Record<string, unknown[]>)[column]![0] = value;
+      fromCache(columns);
+      Object.assign(columns.extras, { 0: extra });
     });
     const { skills } = await at.open();
     expect(skills.map(({ name, description }) => [name, description])).toEqual([
       ['a', 'one'],
-      ['b', 'kept'],
+      ['b', 'from the cache'],
     ]);
+  });
+
+  it.each(['…', 'ü', '日本', '😀', '\\u0041', 'C:\\new\\u', '"', 'one\n\ntwo', '\u0000', '\u2028', '\u007f'])(
+    'keeps %j in a name of a folder and a description as it is',
+    async (text) => {
+      const folder = text.replace(/[\0]/g, '');
+      at.skill(`${SKILLS}/a${folder}`, `name: a\ndescription: ${JSON.stringify(`x${text}y`)}`);
+      at.skill(`${SKILLS}/b`, 'description: d');
+      const cold = await at.open();
+      markCache(settle);
+      markCache(({ texts }) => {
+        texts[4 + DESCRIPTION] = 'from the cache';
+      });
+      const { skills } = await at.open();
+      expect(skills).toEqual([cold.skills[0], { ...cold.skills[1], description: 'from the cache' }]);
+      expect(skills[0]!.description).toContain(text.trim().split('\n')[0]);
+    },
+  );
+
+  it.each<[string, object]>([
+    ['of another build', { version: 'x' }],
+    ['without a row', { row: undefined }],
+    ['of a row below the first', { row: -1 }],
+    ['with a text too few', { texts: ['a/SKILL.md', 'hash', 'a'] }],
+    ['with a text that is none', { texts: ['a/SKILL.md', 'hash', 'a', 7] }],
+    ['without a state', { state: undefined }],
+    ['with a state that is none', { state: [1, 2, 3, 'x'] }],
+    ['with something else that is none', { extra: 7 }],
+  ])('ignores a line %s', async (_, wrong) => {
+    at.skill(`${SKILLS}/a`, 'description: d');
+    await at.open();
+    markCache(fromCache);
+    const [file] = cacheFiles();
+    const line = { version: buildVersion(), row: 0, texts: ['a/SKILL.md', 'hash', 'a', 'wrong'], state: [1, 2, 3, 4] };
+    appendFileSync(file!, `${JSON.stringify({ ...line, ...wrong })}\n`);
+    expect((await at.open()).skills).toMatchObject([{ description: 'from the cache' }]);
+  });
+
+  it('knows the states of all files that one process read', async () => {
+    for (let index = 0; index < 20; index++) at.skill(`${SKILLS}/s${index}`, 'description: d');
+    // a file that changed this moment may change again within the same tick of its clock
+    await new Promise((resolve) => setTimeout(resolve, 80));
+    await at.open();
+    markCache((columns) => {
+      const { states } = columns;
+      columns.states = states.slice();
+      settle(columns);
+      expect(columns.states).toEqual(states);
+    });
   });
 
   it('is private, and does without when it cannot be written', async () => {
@@ -213,7 +301,7 @@ describe('the index in the cache', () => {
     const { skills } = await at.open();
     expect(skills.map(({ description }) => description)).toEqual(['three', 'ü…😀']);
     const [cache] = cacheFiles();
-    expect(readFileSync(cache!, 'utf8').trimEnd().split('\n')).toHaveLength(3);
+    expect(readColumns(cache!).additions).toBe(2);
     // what a process that was killed leaves
     writeFileSync(cache!, readFileSync(cache!, 'utf8').slice(0, -20));
     expect((await at.open()).skills).toEqual(skills);
@@ -226,14 +314,14 @@ describe('the index in the cache', () => {
     await at.open();
     for (let index = 0; index < 90; index++) rmSync(join(at.path, SKILLS, `s${index}`), { recursive: true });
     await at.open();
-    markCache(({ files }) => expect(files).toHaveLength(10));
+    markCache((columns) => expect(column(columns, PATH)).toHaveLength(10));
     for (let round = 0; round < 10; round++) {
       for (let index = 90; index < 100; index++) at.skill(`${SKILLS}/s${index}`, `description: in round ${round}`);
       expect((await at.open()).skills.map(({ description }) => description)).toEqual(
         Array(10).fill(`in round ${round}`),
       );
       const [cache] = cacheFiles();
-      expect(readFileSync(cache!, 'utf8').split('\n').length).toBeLessThan(70);
+      expect(readColumns(cache!).additions).toBeLessThan(70);
     }
   });
 
@@ -246,10 +334,8 @@ describe('the index in the cache', () => {
     await other.refresh();
     expect(namesOf(await at.open())).toEqual(['0', 'a', 'b']);
     const [cache] = cacheFiles();
-    const lines = readFileSync(cache!, 'utf8').trimEnd().split('\n').slice(1);
-    expect(lines.map((line) => (JSON.parse(line) as { file: string }).file)).toEqual(
-      expect.arrayContaining(['b', '0'].map((name) => join(at.path, SKILLS, name, 'SKILL.md'))),
-    );
+    const { columns } = readColumns(cache!);
+    expect(column(columns, PATH)).toEqual(['a', 'b', '0'].map((name) => join(name, 'SKILL.md')));
   });
 
   it('writes nothing when nothing changed', async () => {
