@@ -68,6 +68,17 @@ export function toolOfName(name: string): BuiltinToolName | undefined {
   return ourNames.get(plain(name));
 }
 
+const otherNames = new Map<string, readonly string[]>();
+
+/**
+ * What a tool of an MCP server would be called if providers took every name: rules are written so. The same
+ * in every session, since the name that models see is made from these.
+ */
+export const alsoCalled = (name: string, others: readonly string[]): void => void otherNames.set(name, others);
+
+/** The name that models see, and what it was made from. */
+export const namesOf = (name: string): readonly string[] => [name, ...(otherNames.get(name) ?? [])];
+
 const CALL_ALIASES: ReadonlyMap<string, BuiltinToolName> = new Map([
   ['InvokeSkill', 'run_skill'],
   ['SearchSkills', 'search_skills'],

@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { possibleCommands, simpleCommands } from './shell-command.ts';
-import { toolOfName } from './tool-names.ts';
+import { namesOf, toolOfName } from './tool-names.ts';
 import { pathMatches, wildcardMatches } from './wildcard.ts';
 
 /**
@@ -115,9 +115,11 @@ function patternsOf(tool: string | undefined, pattern: string | undefined): (str
 }
 
 /** Whether the rule's name, its wildcards and `mcp__server` for all tools of a server included, covers the tool. */
-function coversTool(rule: ToolRule, toolName: string): boolean {
-  if (rule.tool === toolName || (rule.tool.includes('*') && wildcardMatches(rule.tool, toolName))) return true;
-  return /^mcp__(?:(?!__).)+$/.test(rule.tool) && toolName.startsWith(`${rule.tool}__`);
+function coversTool({ tool }: ToolRule, toolName: string): boolean {
+  const isServer = /^mcp__(?:(?!__).)+$/.test(tool);
+  const covers = (name: string) =>
+    tool === name || (tool.includes('*') && wildcardMatches(tool, name)) || (isServer && name.startsWith(`${tool}__`));
+  return namesOf(toolName).some(covers);
 }
 
 /**

@@ -44,7 +44,7 @@ export function mcpTools({ servers, wait, searchAbove }: McpToolsOptions): Middl
       if (servers.isEmpty) return;
       const frozen = setup.thread.started?.tools.map(({ name }) => name) ?? [];
       if (!setup.isNew && !frozen.some((name) => name.startsWith('mcp__') || name === CALL)) return;
-      await servers.ready(wait);
+      await servers.ready(wait, { skill: setup.skill?.name });
       const tools = available(setup).filter(({ name }) => setup.isAllowed(name));
       if (!setup.isNew) {
         for (const tool of [...tools, ...lookups(setup)]) setup.addTool(tool);

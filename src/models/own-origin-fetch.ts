@@ -4,8 +4,13 @@ const MOST_REDIRECTS = 3;
 /**
  * A `fetch` that asks nobody but the server it is given: of the headers with which keys are sent, the
  * platform's own takes only some away before it follows a redirect to another one.
+ * @param refuse what a redirect is answered with, or throws, that is not followed; `to` is where it led.
  */
-export async function ownOriginFetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
+export async function ownOriginFetch(
+  input: string | URL | Request,
+  init?: RequestInit,
+  refuse: (status: number, to: URL | undefined) => Response = refused,
+): Promise<Response> {
   let at = input;
   for (let redirects = 0; ; redirects++) {
     const response = await fetch(at, { ...init, redirect: 'manual' });
@@ -17,7 +22,7 @@ export async function ownOriginFetch(input: string | URL | Request, init?: Reque
     const to = URL.canParse(location, from.href) ? new URL(location, from) : undefined;
     // others would have it asked by GET, without the request
     const isSafe = to?.origin === from.origin && (status === 307 || status === 308);
-    if (!isSafe || redirects === MOST_REDIRECTS) return refused(status, to);
+    if (!isSafe || redirects === MOST_REDIRECTS) return refuse(status, to);
     at = to;
   }
 }

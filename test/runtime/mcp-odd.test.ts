@@ -56,6 +56,15 @@ test('a runtime closes at once beside a server that never answers', async () => 
   expect(performance.now() - before).toBeLessThan(8_000);
 });
 
+test('a session does not wait for a server that is there for the sub-agents of a skill alone', async () => {
+  const shop = workshop();
+  shop.write('reasonix.toml', `[tools]\nmcp_wait = "15s"\n${entry('mute', 'mcp-server.js', 'mute')}skills = ["x"]\n`);
+  const { runtime } = await shop.open(() => 'done', options);
+  const before = performance.now();
+  expect((await (await runtime.session()).send('x').result).answer).toBe('done');
+  expect(performance.now() - before).toBeLessThan(8_000);
+});
+
 test('a server that did not start is tried again after a while, and its tools are announced', async () => {
   const shop = workshop();
   const file = join(shop.cwd, 'go');

@@ -2,17 +2,16 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { messageOf } from '../../core/errors.ts';
 import { packageRoot } from '../../core/prompts.ts';
 import { oneLine } from '../../core/text.ts';
 import { wildcardMatches } from '../../core/wildcard.ts';
 import { coalesced } from '../coalesced.ts';
-import { commandEnvironment } from '../shell-environment.ts';
-import { problem } from '../tool-problem.ts';
+import { problem, type ToolProblem } from '../tool-problem.ts';
+import { Connection } from './connection.ts';
 import { listTools, type McpTool } from './listing.ts';
-import { expandVariables, type McpServerSettings } from './settings.ts';
+import type { McpServerSettings } from './settings.ts';
 
 /** Milliseconds, where the settings of a server say nothing. */
 const START_TIMEOUT = 30_000;
@@ -50,17 +49,19 @@ export class McpServer {
   /** Why it failed, or what is odd about it. */
   problem = '';
   tools: readonly McpTool[] = [];
-  readonly #options: McpServerOptions;
+  readonly #connection: Connection;
   #client: Promise<Client> | undefined;
   /** The client that is about to connect. */
   #connecting: Client | undefined;
+  /** Clients whose server has forgotten them. */
+  readonly #left = new WeakSet<Client>();
   #stopped = false;
   #failedAt = 0;
 
   constructor(settings: McpServerSettings, options: McpServerOptions) {
     this.name = settings.name;
     this.settings = settings;
-    this.#options = options;
+    this.#connection = new Connection(settings, options);
   }
 
   /** Resolves when the server is ready or has failed; never rejects. */
@@ -79,14 +80,40 @@ export class McpServer {
     input: Record<string, unknown>,
     options: { signal: AbortSignal; onProgress: (text: string) => void },
   ): Promise<CallToolResult> {
-    const timeout = this.settings.call_timeout ?? CALL_TIMEOUT;
-    let client: Client;
+    const client = await this.#clientFor(options.signal);
     try {
-      client = await abortable(this.#connected(), options.signal);
+      return await this.#callWith(client, tool, input, options);
     } catch (error) {
       options.signal.throwIfAborted();
+      if (!isSessionLost(error)) throw this.#callProblem(tool, error);
+      this.#leave(client);
+    }
+    // It has restarted, or thrown our session away, and has not run this: a new one may.
+    const next = await this.#clientFor(options.signal);
+    try {
+      return await this.#callWith(next, tool, input, options);
+    } catch (error) {
+      options.signal.throwIfAborted();
+      throw this.#callProblem(tool, error);
+    }
+  }
+
+  async #clientFor(signal: AbortSignal): Promise<Client> {
+    try {
+      return await abortable(this.#connected(), signal);
+    } catch (error) {
+      signal.throwIfAborted();
       throw problem('mcp-away', { server: this.name, why: messageOf(error) }, { cause: error });
     }
+  }
+
+  async #callWith(
+    client: Client,
+    tool: string,
+    input: Record<string, unknown>,
+    options: { signal: AbortSignal; onProgress: (text: string) => void },
+  ): Promise<CallToolResult> {
+    const timeout = this.#callTimeout;
     const line = coalesced(options.onProgress, PROGRESS_PAUSE);
     try {
       const request = { name: tool, arguments: input };
@@ -97,17 +124,30 @@ export class McpServer {
         onprogress: ({ message, progress, total }) =>
           line.show(message ?? (total === undefined ? String(progress) : `${progress} of ${total}`)),
       })) as CallToolResult;
-    } catch (error) {
-      options.signal.throwIfAborted();
-      if ((error as { code?: unknown }).code === REQUEST_TIMEOUT) {
-        throw problem('mcp-timeout', { server: this.name, tool, seconds: timeout / 1000 }, { cause: error });
-      }
-      const why = shapeProblem(error);
-      if (why !== undefined) throw problem('mcp-shape', { server: this.name, tool, why }, { cause: error });
-      throw problem('mcp-failed', { server: this.name, tool, why: messageOf(error) }, { cause: error });
     } finally {
       line.stop();
     }
+  }
+
+  #callProblem(tool: string, error: unknown): ToolProblem {
+    const named = { server: this.name, tool };
+    if (isTimeout(error))
+      return problem('mcp-timeout', { ...named, seconds: this.#callTimeout / 1000 }, { cause: error });
+    const why = shapeProblem(error);
+    if (why !== undefined) return problem('mcp-shape', { ...named, why }, { cause: error });
+    return problem('mcp-failed', { ...named, why: this.#connection.masked(messageOf(error)) }, { cause: error });
+  }
+
+  get #callTimeout(): number {
+    return this.settings.call_timeout ?? CALL_TIMEOUT;
+  }
+
+  /** Has the next call connect anew; many calls may find at once that a connection is of no use. */
+  #leave(client: Client): void {
+    if (this.#left.has(client)) return;
+    this.#left.add(client);
+    this.#client = undefined;
+    void client.close().catch(() => {});
   }
 
   async close(): Promise<void> {
@@ -131,8 +171,8 @@ export class McpServer {
         this.#client = undefined;
         this.state = 'failed';
         this.#failedAt = Date.now();
-        this.problem = messageOf(error);
-        throw error;
+        this.problem = this.#connection.masked(messageOf(error));
+        throw new Error(this.problem, { cause: error });
       },
     );
     return this.#client;
@@ -142,7 +182,7 @@ export class McpServer {
     const { Client } = await import('@modelcontextprotocol/sdk/client/index.js');
     const { ToolListChangedNotificationSchema } = await import('@modelcontextprotocol/sdk/types.js');
     const client = new Client({ name: 'reasonix', version: await ownVersion() }, { capabilities: {} });
-    const transport = await this.#transport();
+    const transport = await this.#connection.transport();
     const timeout = this.settings.start_timeout ?? START_TIMEOUT;
     client.setNotificationHandler(ToolListChangedNotificationSchema, this.#relister(client, timeout));
     try {
@@ -153,12 +193,13 @@ export class McpServer {
     } catch (error) {
       await client.close().catch(() => {});
       const complaint = 'complaint' in transport ? String(transport.complaint) : '';
-      throw complaint === '' ? error : new Error(`${messageOf(error)}; it said: ${complaint}`, { cause: error });
+      const why = startProblem(error, timeout);
+      throw new Error(complaint === '' ? why : `${why}; it said: ${complaint}`, { cause: error });
     } finally {
       this.#connecting = undefined;
     }
     client.onclose = () => {
-      if (this.#stopped) return;
+      if (this.#stopped || this.#left.has(client)) return;
       this.#client = undefined;
       this.problem = 'its connection ended; the next call starts it again';
     };
@@ -179,7 +220,8 @@ export class McpServer {
       try {
         this.tools = await this.#list(client, timeout);
       } catch (error) {
-        if (!this.#stopped) this.problem = `its new list of tools could not be read: ${messageOf(error)}`;
+        const why = this.#connection.masked(messageOf(error));
+        if (!this.#stopped) this.problem = `its new list of tools could not be read: ${why}`;
       }
       await delay(LIST_PAUSE, undefined, { ref: false });
       isListing = false;
@@ -196,40 +238,24 @@ export class McpServer {
     const matches = (pattern: string) => wildcardMatches(pattern, name);
     return (tools?.some(matches) ?? true) && !excluded.some(matches);
   }
-
-  async #transport(): Promise<Transport> {
-    const { command, args = [], env = {}, pass_env: passed = [], url, headers = {}, cwd } = this.settings;
-    const missing = new Set<string>();
-    const expand = (text: string) => expandVariables(text, this.#options.env, (name) => missing.add(name));
-    const given = (values: Record<string, string>) =>
-      Object.fromEntries(Object.entries(values).map(([name, text]) => [name, expand(text)]));
-    if (url !== undefined) {
-      const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/sdk/client/streamableHttp.js');
-      const options = { requestInit: { headers: given(headers) } };
-      const address = expand(url);
-      this.#complainOf(missing);
-      return new StreamableHTTPClientTransport(new URL(address), options) as Transport;
-    }
-    const { StdioTransport } = await import('./stdio-transport.ts');
-    const base = commandEnvironment({ ...this.#options.env }, { keep: passed });
-    const options = {
-      command: expand(command ?? ''),
-      args: args.map(expand),
-      env: { ...base, ...given(env) },
-      cwd: cwd ?? this.#options.cwd,
-    };
-    this.#complainOf(missing);
-    return new StdioTransport(options);
-  }
-
-  #complainOf(missing: ReadonlySet<string>): void {
-    if (missing.size > 0) throw new Error(`these variables are not set: ${[...missing].join(', ')}`);
-  }
 }
 
 async function ownVersion(): Promise<string> {
   const { version } = JSON.parse(await readFile(join(packageRoot, 'package.json'), 'utf8')) as { version: string };
   return version;
+}
+
+const isTimeout = (error: unknown): boolean => (error as { code?: unknown } | null)?.code === REQUEST_TIMEOUT;
+
+/** Asked of the error itself: the class is loaded with the transport. */
+const isSessionLost = (error: unknown): boolean =>
+  (error as { isSessionLost?: unknown } | null)?.isSessionLost === true;
+
+/** Why a server did not start. */
+function startProblem(error: unknown, timeout: number): string {
+  if (isTimeout(error)) return `it did not answer within ${timeout / 1000} s: check its entry, or raise start_timeout`;
+  const why = shapeProblem(error);
+  return why === undefined ? messageOf(error) : `what it answered is none of MCP (${why})`;
 }
 
 /** What is wrong with an answer that the SDK's schema refused, in a line; `undefined` for any other error. */

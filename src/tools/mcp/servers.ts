@@ -14,7 +14,7 @@ export interface McpStatus {
 /** All servers of a runtime. None is started before the first session asks for tools. */
 export class McpServers {
   readonly #servers: McpServer[];
-  #starting: Promise<unknown> | undefined;
+  #starting: ReadonlyMap<McpServer, Promise<void>> | undefined;
 
   constructor(settings: readonly McpServerSettings[], options: McpServerOptions) {
     this.#servers = settings.filter(({ enabled }) => enabled ?? true).map((each) => new McpServer(each, options));
@@ -24,16 +24,21 @@ export class McpServers {
     return this.#servers.length === 0;
   }
 
-  /** Starts what is not started and waits until all are ready or have failed, for at most `wait` milliseconds. */
-  async ready(wait: number): Promise<void> {
+  /**
+   * Starts what is not started and waits until all are ready or have failed, for at most `wait` milliseconds.
+   * @param session whose servers are waited for; default all.
+   */
+  async ready(wait: number, session?: { skill: string | undefined }): Promise<void> {
     if (this.isEmpty) return;
-    this.#starting ??= Promise.all(this.#servers.map((server) => server.start()));
+    this.#starting ??= new Map(this.#servers.map((server) => [server, server.start()]));
     this.retry();
+    const awaited = session === undefined ? this.#servers : this.#serving(session.skill);
+    const started = Promise.all(awaited.map((server) => this.#starting?.get(server)));
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, wait);
     });
-    await Promise.race([this.#starting, late]);
+    await Promise.race([started, late]);
     clearTimeout(timer);
   }
 

@@ -3,9 +3,7 @@ import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { endGroup, tieToProcess } from '../process-group.ts';
 import { isObject } from './listing.ts';
-
-/** Longest message of a server, in bytes: what is longer is taken for a flood. */
-const LONGEST_MESSAGE = 16 * 1024 * 1024;
+import { LONGEST_MESSAGE, messageIn, TOO_LONG } from './message.ts';
 
 /** Newest part of what a server says on its standard error, kept to explain its end, in characters. */
 const KEPT_STDERR = 2_000;
@@ -112,7 +110,7 @@ export class StdioTransport implements Transport {
     if (this.#size > LONGEST_MESSAGE) {
       this.#parts = [];
       this.#size = 0;
-      this.onerror?.(new Error(`the server sent a message of more than ${LONGEST_MESSAGE} bytes`));
+      this.onerror?.(new Error(TOO_LONG));
       void this.close();
     }
   }
@@ -144,25 +142,3 @@ export class StdioTransport implements Transport {
     this.#progress.clear();
   }
 }
-
-/** What the SDK would ignore, so that its call waits to its end, is an error. */
-const INTERNAL_ERROR = -32603;
-
-/** A message, whose fields the SDK checks when it takes it. */
-function messageIn(line: string): JSONRPCMessage | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(line);
-  } catch {
-    return undefined;
-  }
-  if (!isObject(value) || value.jsonrpc !== '2.0') return undefined;
-  const { id, method, result, error } = value;
-  const isAnswer = id !== undefined && method === undefined;
-  if (!isAnswer || isObject(result) || isErrorObject(error)) return value as unknown as JSONRPCMessage;
-  const message = error === undefined ? 'its answer holds no result' : `its answer is ${JSON.stringify(error)}`;
-  return { jsonrpc: '2.0', id: id as string | number, error: { code: INTERNAL_ERROR, message } };
-}
-
-const isErrorObject = (value: unknown): boolean =>
-  isObject(value) && Number.isInteger(value.code) && typeof value.message === 'string';

@@ -3,6 +3,7 @@ import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { messageOf } from '../../core/errors.ts';
 import { prompt } from '../../core/prompts.ts';
 import { clipGraphemes, oneLine } from '../../core/text.ts';
+import { alsoCalled } from '../../core/tool-names.ts';
 import { parseArgumentsJson } from '../arguments-json.ts';
 import type { ParsedArguments, Tool, ToolContext, ToolOutcome } from '../define-tool.ts';
 import { isObject, type McpTool } from './listing.ts';
@@ -15,20 +16,22 @@ const LONGEST_NAME = 64;
 const LONGEST_DESCRIPTION = 1_024;
 
 /**
- * `mcp__server__tool` in the characters that providers take. A name that is too long ends in a hash of
- * the whole, so that it stays the same and no two tools share one.
+ * `mcp__server__tool` in the characters that providers take. A name that is too long or had to be changed
+ * ends in a hash of the whole, so that it stays the same and no two tools share one. A server's part has no
+ * `__` in it and no `_` at its end: a rule for one server is none for another.
  */
 export function mcpToolName(server: string, tool: string): string {
-  const name = `mcp__${plain(server)}__${plain(tool)}`;
-  // With `__` in it, or `_` at its end, a server's name and another tool's could look like this one.
-  const isApart = !server.includes('__') && !server.endsWith('_');
-  if (name.length <= LONGEST_NAME && isPlain(server) && isPlain(tool) && isApart) return name;
+  const own = plain(server).replaceAll(/_{2,}/g, '_').replace(/_$/, '-');
+  const name = `mcp__${own}__${plain(tool)}`;
+  if (name.length <= LONGEST_NAME && own === server && plain(tool) === tool) return name;
   const hash = createHash('sha256').update(`${server}\n${tool}`).digest('hex').slice(0, 8);
-  return `${name.slice(0, LONGEST_NAME - hash.length - 1)}_${hash}`;
+  const changed = `${name.slice(0, LONGEST_NAME - hash.length - 1)}_${hash}`;
+  const isApart = !server.includes('__') && !server.endsWith('_');
+  alsoCalled(changed, [`mcp__${own}__${tool}`, ...(isApart ? [`mcp__${server}__${tool}`] : [])]);
+  return changed;
 }
 
 const plain = (text: string): string => text.replaceAll(/[^a-zA-Z0-9_-]/g, '_');
-const isPlain = (text: string): boolean => plain(text) === text;
 
 /** The tools of a server as ours. What only reads, by the server's own word, runs beside other calls. */
 export function toolsOf(server: McpServer): Tool[] {
