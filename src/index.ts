@@ -3,7 +3,7 @@
  * @module
  */
 export type { Config } from './config/config.ts';
-export { Budget, type LimitHit, type LimitName, LimitReached, type Limits } from './core/budget.ts';
+export { Budget } from './core/budget.ts';
 export { type ErrorCode, ReasonixError } from './core/errors.ts';
 export {
   type EventOf,
@@ -13,6 +13,7 @@ export {
   type StoredEvent,
   type TurnStatus,
 } from './core/events.ts';
+export { type LimitHit, type LimitName, LimitReached, type Limits } from './core/limits.ts';
 export type {
   AssistantMessage,
   Message,

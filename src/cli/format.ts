@@ -1,4 +1,4 @@
-import type { LimitHit } from '../core/budget.ts';
+import type { LimitHit } from '../core/limits.ts';
 import { oneLine } from '../core/text.ts';
 import type { SessionSummary } from '../store/contract.ts';
 import { clipWidth, printable } from './terminal.ts';

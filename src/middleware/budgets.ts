@@ -1,5 +1,5 @@
-import { type LimitHit, LimitReached } from '../core/budget.ts';
 import { ReasonixError } from '../core/errors.ts';
+import { type LimitHit, LimitReached } from '../core/limits.ts';
 import { costOf, totalTokens, type Usage } from '../core/usage.ts';
 import type { ModelReply } from '../models/contract.ts';
 import { estimateUsage } from '../models/estimate.ts';

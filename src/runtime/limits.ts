@@ -1,8 +1,9 @@
 import type { LoadedConfig } from '../config/cascade.ts';
 import type { AgentConfig } from '../config/config.ts';
 import { describePlace, type Place } from '../config/problems.ts';
-import type { LimitName, Limits, SetBy } from '../core/budget.ts';
+import type { SetBy } from '../core/budget.ts';
 import type { EventOf } from '../core/events.ts';
+import type { LimitName, Limits } from '../core/limits.ts';
 import { limitsOfStarted } from '../subagents/child-budget.ts';
 import type { RuntimeOptions } from './options.ts';
 

@@ -1,4 +1,5 @@
-import type { Limits, SetBy } from '../core/budget.ts';
+import type { SetBy } from '../core/budget.ts';
+import type { Limits } from '../core/limits.ts';
 import type { Engine } from '../engines/engine.ts';
 import type { Approval, ApprovalRequest } from '../middleware/approvals.ts';
 import type { ModelClient, Models } from '../models/contract.ts';

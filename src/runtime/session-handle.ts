@@ -1,6 +1,7 @@
-import { Budget, type Limits } from '../core/budget.ts';
+import { Budget } from '../core/budget.ts';
 import { ReasonixError } from '../core/errors.ts';
 import { newCallId } from '../core/ids.ts';
+import type { Limits } from '../core/limits.ts';
 import type { Engine } from '../engines/engine.ts';
 import type { Observation } from '../session/host.ts';
 import type { Session } from '../session/session.ts';

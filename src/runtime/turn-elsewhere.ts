@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type LimitHit, limitReason } from '../core/budget.ts';
 import { messageOf, ReasonixError } from '../core/errors.ts';
 import type { EventOf, StoredEvent } from '../core/events.ts';
+import { type LimitHit, limitReason } from '../core/limits.ts';
 import type { Engine } from '../engines/engine.ts';
 import type { Observation } from '../session/host.ts';
 import type { Session } from '../session/session.ts';

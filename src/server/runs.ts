@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Limits } from '../core/budget.ts';
 import { messageOf, ReasonixError } from '../core/errors.ts';
+import type { Limits } from '../core/limits.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { SessionRun } from '../runtime/session-run.ts';
 import type { SkillLibrary } from '../skills/types.ts';

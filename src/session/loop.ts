@@ -1,5 +1,5 @@
-import { type LimitHit, LimitReached, limitReason } from '../core/budget.ts';
 import type { EventOf } from '../core/events.ts';
+import { type LimitHit, LimitReached, limitReason } from '../core/limits.ts';
 import type { ModelReply } from '../models/contract.ts';
 import type { Turn } from './turn.ts';
 

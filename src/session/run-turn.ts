@@ -1,6 +1,6 @@
-import { LimitReached, limitReason } from '../core/budget.ts';
 import { describeError, isCancellation, ReasonixError } from '../core/errors.ts';
 import type { SessionEvent } from '../core/events.ts';
+import { LimitReached, limitReason } from '../core/limits.ts';
 import { Parked } from '../core/parked.ts';
 import { prompt } from '../core/prompts.ts';
 import { noUsage } from '../core/usage.ts';

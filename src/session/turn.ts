@@ -1,6 +1,7 @@
-import { type Budget, type LimitHit, limitText } from '../core/budget.ts';
+import type { Budget } from '../core/budget.ts';
 import type { EventOf, SessionEvent } from '../core/events.ts';
 import { newCallId } from '../core/ids.ts';
+import { type LimitHit, limitText } from '../core/limits.ts';
 import { type LinkedSignal, linkSignals } from '../core/linked-signal.ts';
 import type { ToolCall } from '../core/messages.ts';
 import { Parked } from '../core/parked.ts';

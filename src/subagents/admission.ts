@@ -1,4 +1,4 @@
-import { type LimitHit, LimitReached, limitText } from '../core/budget.ts';
+import { type LimitHit, LimitReached, limitText } from '../core/limits.ts';
 import { prompt } from '../core/prompts.ts';
 import type { LiveSession } from './live.ts';
 import type { Slot, Slots } from './slots.ts';

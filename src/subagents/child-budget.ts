@@ -1,4 +1,5 @@
-import type { LimitName, Limits, Spent } from '../core/budget.ts';
+import type { Spent } from '../core/budget.ts';
+import type { LimitName, Limits } from '../core/limits.ts';
 import { totalTokens } from '../core/usage.ts';
 import type { OpenTurn, Thread } from '../session/thread.ts';
 import type { Skill, SkillLimits } from '../skills/types.ts';

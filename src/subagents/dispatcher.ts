@@ -1,6 +1,6 @@
-import type { LimitReached } from '../core/budget.ts';
 import { describeError, ReasonixError } from '../core/errors.ts';
 import type { EventOf } from '../core/events.ts';
+import type { LimitReached } from '../core/limits.ts';
 import { prompt } from '../core/prompts.ts';
 import type { SkillPlace } from '../session/middleware.ts';
 import { createSkill } from '../skills/create.ts';

@@ -1,5 +1,5 @@
-import type { LimitHit, LimitReached } from '../core/budget.ts';
 import { describeError, isCancellation, ReasonixError } from '../core/errors.ts';
+import type { LimitHit, LimitReached } from '../core/limits.ts';
 import { allSettled, Parked } from '../core/parked.ts';
 import { prompt } from '../core/prompts.ts';
 import { neutralise } from '../skills/neutralise.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { LimitHit } from '../core/budget.ts';
 import { messageOf } from '../core/errors.ts';
 import type { SessionEvent } from '../core/events.ts';
+import type { LimitHit } from '../core/limits.ts';
 import type { ToolDefinition, ToolImage } from '../core/messages.ts';
 import { prompt } from '../core/prompts.ts';
 import { parseArgumentsJson } from './arguments-json.ts';

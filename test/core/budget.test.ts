@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Budget, type Limits, type Spent } from '../../src/core/budget.ts';
+import { Budget, type Spent } from '../../src/core/budget.ts';
+import type { Limits } from '../../src/core/limits.ts';
 
 /** A level of a random tree: whose child it is (by position before it), and what it may spend. */
 interface Level {

@@ -1,5 +1,6 @@
-import { Budget, type Limits } from '../../src/core/budget.ts';
+import { Budget } from '../../src/core/budget.ts';
 import { newSessionId } from '../../src/core/ids.ts';
+import type { Limits } from '../../src/core/limits.ts';
 import { budgets } from '../../src/middleware/budgets.ts';
 import type { ModelRequest } from '../../src/models/contract.ts';
 import { type ScriptedFunction, type ScriptedModel, scriptedModel } from '../../src/models/scripted.ts';

@@ -1,5 +1,5 @@
-import type { LimitHit } from '../../core/budget.ts';
 import type { EventOf, StoredEvent } from '../../core/events.ts';
+import type { LimitHit } from '../../core/limits.ts';
 import { addCost, addUsage, noUsage, totalTokens, type Usage } from '../../core/usage.ts';
 import type { Observation } from '../../session/host.ts';
 import { callText, parseObject } from '../format.ts';

@@ -1,4 +1,4 @@
-import type { LimitName } from '../../core/budget.ts';
+import type { LimitName } from '../../core/limits.ts';
 import { openRuntime } from '../../runtime/open-runtime.ts';
 import type { RuntimeOptions } from '../../runtime/options.ts';
 import type { Runtime } from '../../runtime/runtime.ts';

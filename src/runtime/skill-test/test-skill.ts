@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import PQueue from 'p-queue';
-import type { Limits } from '../../core/budget.ts';
 import { ReasonixError } from '../../core/errors.ts';
+import type { Limits } from '../../core/limits.ts';
 import { totalTokens } from '../../core/usage.ts';
 import type { Skill } from '../../skills/types.ts';
 import type { RunResult } from '../run-report.ts';
