@@ -35,11 +35,19 @@ export class Libraries {
     return library === undefined ? this.#ofFolder(cwd) : this.#ofHash(library);
   }
 
+  /** The same with what has changed on disk since it was opened, or looked at last. */
+  async now(place: SkillPlace): Promise<SkillLibrary> {
+    const isOpen = place.library === undefined && this.#open.has(this.#folderOf(place.cwd));
+    const library = await this.of(place);
+    if (isOpen) await library.refresh();
+    return library;
+  }
+
   /** Puts the skills of a folder into the store, as they are now, and gives the name that sessions carry. */
   async pack(cwd: string): Promise<string> {
     const { store, onProblem } = this.#options;
     const { packLibrary } = await import('../skills/packed/pack.ts');
-    const { hash, leftOut } = await packLibrary(await this.#ofFolder(cwd), store);
+    const { hash, leftOut } = await packLibrary(await this.now({ cwd }), store);
     for (const { message } of leftOut) if (!this.#packed.has(hash)) onProblem(message);
     return hash;
   }
@@ -50,11 +58,16 @@ export class Libraries {
   }
 
   #ofFolder(cwd: string): Promise<SkillLibrary> {
-    const { config, folders, skillsFrom } = this.#options;
-    const from = skillsFrom === undefined ? cwd : resolve(skillsFrom);
+    const { config, folders } = this.#options;
+    const from = this.#folderOf(cwd);
     const opened = this.#open.get(from) ?? openLibrary(libraryOptions(config, folders, from));
     this.#open.set(from, opened);
     return opened;
+  }
+
+  #folderOf(cwd: string): string {
+    const { skillsFrom } = this.#options;
+    return skillsFrom === undefined ? cwd : resolve(skillsFrom);
   }
 
   async #ofHash(hash: string): Promise<SkillLibrary> {

@@ -216,6 +216,7 @@ async function wire(options: RuntimeOptions, loaded: LoadedConfig, parts: Parts)
     tools,
     isolation,
     library,
+    libraryNow: (place) => libraries.now(place),
     // A session that others run brings its skills: they may have none of them, or others.
     pack: (options.packSkills ?? engine !== undefined) ? (cwd) => libraries.pack(cwd) : undefined,
     required,

@@ -61,7 +61,7 @@ export class OutsideCalls {
   /** What may be called, as it is now: the description of `run_skill` names the skills. */
   async tools(): Promise<Tool[]> {
     const { cwd } = this.#door;
-    const { skills } = await this.#library();
+    const { skills } = await this.#runtime.library();
     const session = this.#caller;
     const info = { session, kind: 'root' as const, root: session, depth: 0, cwd, required: [], inherit: [] };
     const { text } = await this.#door.catalog(info);
@@ -110,20 +110,14 @@ export class OutsideCalls {
     ] as Tool[];
   }
 
-  async #library(): Promise<SkillLibrary> {
-    const library = await this.#runtime.library();
-    await library.refresh();
-    return library;
-  }
-
   async #read({ name, arguments: given }: { name: string; arguments?: string | undefined }): Promise<string> {
-    const library = await this.#library();
+    const library = await this.#runtime.library();
     const skill = findSkill(library, name, { canSearch: true });
     return renderForReading(skill, (await library.load(skill)).text, given);
   }
 
   async #run(input: RunSkillInput, options: OutsideOptions): Promise<OutsideOutcome> {
-    const library = await this.#library();
+    const library = await this.#runtime.library();
     const skill = this.#find(library, input);
     if (skill?.disableModelInvocation) throw refused('model-invocation-off', { name: skill.name });
     if (skill && input.items) checkItems(skill, input);

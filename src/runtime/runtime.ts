@@ -51,6 +51,8 @@ export interface Wiring {
   tools(cwd: string, library?: string): readonly Tool[];
   readonly isolation: Isolation;
   library(place: SkillPlace): Promise<SkillLibrary>;
+  /** With what has changed on disk meanwhile: a program may have run for days. */
+  libraryNow(place: SkillPlace): Promise<SkillLibrary>;
   /** Puts the skills of a folder into the store and gives their hash. Absent where new sessions bring none. */
   readonly pack: ((cwd: string) => Promise<string>) | undefined;
   required(info: SessionInfo): Promise<RequiredSet>;
@@ -97,9 +99,9 @@ export class Runtime {
     return this.#wiring.store;
   }
 
-  /** The skills of the working folder, or of another one. */
+  /** The skills of the working folder, or of another one, as they are on disk now. */
   library(cwd = this.#wiring.cwd): Promise<SkillLibrary> {
-    return this.#wiring.library({ cwd });
+    return this.#wiring.libraryNow({ cwd });
   }
 
   /** Adds a middleware for sessions that are opened from now on; innermost unless it is placed. */
@@ -231,10 +233,14 @@ export class Runtime {
     return session;
   }
 
-  /** With the skills of its folder as they are now, where new sessions bring their skills, and which of them it requires. */
+  /** Where new sessions bring their skills: with those of its folder as they are now, and which of them it requires. */
   async #withSkills(info: SessionInfo, folder: string): Promise<SessionInfo> {
     const { pack, config, required } = this.#wiring;
-    if (!pack || info.library !== undefined) return info;
+    if (info.library !== undefined) return info;
+    if (!pack) {
+      await this.#wiring.libraryNow(info);
+      return info;
+    }
     const library = await pack(folder);
     if (!config.skills.required.enabled) return { ...info, library };
     const { names, unresolved } = await required({ ...info, cwd: folder });

@@ -102,12 +102,12 @@ export class SessionHandle {
   async #message(text: string): Promise<TurnInput> {
     const session = this.#session;
     if (session.info.kind === 'root') return { origin: 'user', content: text };
-    const notes = await changedInLibrary(session, await this.#wiring.library(session.info));
+    const notes = await changedInLibrary(session, await this.#wiring.libraryNow(session.info));
     return { origin: 'continuation', content: [text, ...notes].join('\n\n') };
   }
 
   async #skillInput(input: RunSkillInput): Promise<TurnInput> {
-    const library = await this.#wiring.library(this.#session.info);
+    const library = await this.#wiring.libraryNow(this.#session.info);
     const lookup = library.find(input.name);
     if (lookup.status === 'found' && !lookup.skill.userInvocable) {
       throw new ReasonixError('skill_refused', `the skill ${input.name} says that users cannot start it`, {

@@ -156,7 +156,15 @@ export class Dispatcher implements SkillService {
   async #find(name: string, { session }: LiveSession): Promise<Skill> {
     const library = await this.#options.library(session.info);
     const canSearch = session.tool('search_skills') !== undefined;
-    return findSkill(library, name, { disabled: session.thread.disabledSkills, canSearch });
+    const options = { disabled: session.thread.disabledSkills, canSearch };
+    try {
+      return findSkill(library, name, options);
+    } catch (error) {
+      if (!ReasonixError.isInstance(error, 'skill_not_found')) throw error;
+      // It may have been written since the turn began.
+      await library.refresh();
+      return findSkill(library, name, options);
+    }
   }
 
   /** The skill of a child that outlived it: a thread is gone on with by its own instructions. */

@@ -78,7 +78,6 @@ function help(): void {
 
 async function skills({ runtime, cwd }: ChatState, pattern: string): Promise<void> {
   const library = await runtime.library(cwd);
-  await library.refresh();
   const found = await searchSkills(library, { pattern });
   const rows = found.skills.map(({ name, run_as, description }) => [
     `/${printableLine(name)}`,
