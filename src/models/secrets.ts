@@ -42,7 +42,8 @@ export function maskSecrets(text: string, known: readonly string[] = []): string
  */
 export function maskKeys(text: string, known: readonly string[] = []): string {
   let masked = text;
-  for (const secret of known) {
+  // the longest first: one may hold another, whose mask would leave the rest of it
+  for (const secret of known.toSorted((a, b) => b.length - a.length)) {
     if (secret.length >= SHORTEST) masked = masked.replaceAll(secret, MASK);
   }
   masked = masked.replace(URL_CREDENTIALS, `$1${MASK}@`).replace(BEARER, `$1 ${MASK}`);

@@ -25,6 +25,10 @@ describe('G07 maskSecrets', () => {
     expect(maskSecrets('my house, my rules', ['house', 'my'])).toBe('my ***, my rules');
   });
 
+  it('leaves nothing of a secret that holds another', () => {
+    expect(maskSecrets('it is abcd-efgh', ['abcd', 'abcd-efgh'])).toBe('it is ***');
+  });
+
   it('changes nothing the second time', () => {
     const part = fc.oneof(
       fc.string({ maxLength: 12 }),

@@ -24,11 +24,7 @@ export class Connection {
 
   /** A text about the server, perhaps by itself, without what it was sent in secret. */
   masked(text: string): string {
-    // the longest first: one may hold another
-    return maskSecrets(
-      text,
-      [...this.#secrets].sort((a, b) => b.length - a.length),
-    );
+    return maskSecrets(text, [...this.#secrets]);
   }
 
   /** @throws when the settings cannot be used */
