@@ -23,15 +23,17 @@ export const BUILTIN_TOOL_NAMES = [
 
 export type BuiltinToolName = (typeof BUILTIN_TOOL_NAMES)[number];
 
-/** Tools that act on the working folder, besides those of MCP servers. */
-export const FOLDER_TOOLS: readonly string[] = [
+/** Tools whose calls are about a path. */
+export const PATH_TOOLS: readonly string[] = [
   'read_file',
   'list_files',
   'grep',
   'write_file',
   'edit_file',
-  'shell',
 ] satisfies BuiltinToolName[];
+
+/** Tools that act on the working folder, besides those of MCP servers. */
+export const FOLDER_TOOLS: readonly string[] = [...PATH_TOOLS, 'shell' satisfies BuiltinToolName];
 
 /** What other products call these tools in the tool lists of their skills and agents. */
 const FOREIGN: Partial<Record<BuiltinToolName, string>> = {

@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { possibleCommands, simpleCommands } from './shell-command.ts';
-import { namesOf, toolOfName } from './tool-names.ts';
+import { namesOf, PATH_TOOLS, toolOfName } from './tool-names.ts';
 import { pathMatches, wildcardMatches } from './wildcard.ts';
 
 /**
@@ -116,11 +116,15 @@ function patternsOf(tool: string | undefined, pattern: string | undefined): (str
 
 /** Whether the rule's name, its wildcards and `mcp__server` for all tools of a server included, covers the tool. */
 function coversTool({ tool }: ToolRule, toolName: string): boolean {
-  const isServer = /^mcp__(?:(?!__).)+$/.test(tool);
-  const covers = (name: string) =>
-    tool === name || (tool.includes('*') && wildcardMatches(tool, name)) || (isServer && name.startsWith(`${tool}__`));
-  return namesOf(toolName).some(covers);
+  return namesOf(toolName).some(
+    (name) =>
+      tool === name ||
+      (tool.includes('*') && wildcardMatches(tool, name)) ||
+      (name.startsWith(`${tool}__`) && isServer(tool)),
+  );
 }
+
+const isServer = (tool: string): boolean => /^mcp__(?:(?!__).)+$/.test(tool);
 
 /**
  * Whether the rules together grant the whole call. Shell patterns must cover every part of a compound
@@ -170,16 +174,14 @@ function commandMatches(pattern: string, command: string): boolean {
   return folded.endsWith(' *') && wildcardMatches(folded.slice(0, -2), command);
 }
 
-const PATH_TOOLS = new Set(['read_file', 'list_files', 'grep', 'write_file', 'edit_file']);
-
 function subjectMatches(pattern: string, toolName: string, subject: string): boolean {
-  if (PATH_TOOLS.has(toolName)) return pathMatches(cleanPattern(pattern), cleanPath(subject));
+  if (PATH_TOOLS.includes(toolName)) return pathMatches(cleanPattern(pattern), cleanPath(subject));
   if (toolName === 'web_fetch') return urlMatches(pattern, subject);
   return wildcardMatches(pattern, subject);
 }
 
 function subjectDenied(pattern: string, toolName: string, subject: string): boolean {
-  if (!PATH_TOOLS.has(toolName)) {
+  if (!PATH_TOOLS.includes(toolName)) {
     return subjectMatches(pattern.toLowerCase(), toolName, subject.toLowerCase());
   }
   const cleaned = cleanPattern(pattern).toLowerCase();

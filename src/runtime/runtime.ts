@@ -201,6 +201,7 @@ export class Runtime {
     const system = options.system ?? this.#wiring.systemPrompt ?? prompt('system', { cwd, platform: platform() });
     const effort = config.agent.effort;
     const info = await this.#withSkills({ ...rootInfo(id, cwd), tag, required: options.required ?? [] }, here);
+    if (info.library === undefined) await this.#wiring.libraryNow(info);
     const plan: SessionPlan = {
       info,
       system,
@@ -233,14 +234,10 @@ export class Runtime {
     return session;
   }
 
-  /** Where new sessions bring their skills: with those of its folder as they are now, and which of them it requires. */
+  /** With the skills of its folder as they are now, where new sessions bring their skills, and which of them it requires. */
   async #withSkills(info: SessionInfo, folder: string): Promise<SessionInfo> {
     const { pack, config, required } = this.#wiring;
-    if (info.library !== undefined) return info;
-    if (!pack) {
-      await this.#wiring.libraryNow(info);
-      return info;
-    }
+    if (!pack || info.library !== undefined) return info;
     const library = await pack(folder);
     if (!config.skills.required.enabled) return { ...info, library };
     const { names, unresolved } = await required({ ...info, cwd: folder });

@@ -1,5 +1,6 @@
 import { readdir } from 'node:fs/promises';
-import { basename, dirname, sep } from 'node:path';
+import { basename, dirname } from 'node:path';
+import { prefixOf } from './folders.ts';
 import type { Skill, SkillLibrary } from './types.ts';
 
 const known = new WeakMap<readonly Skill[], Promise<string[]>>();
@@ -46,5 +47,4 @@ async function linksIn(folder: string): Promise<ReadonlySet<string>> {
   return new Set(entries.filter((entry) => entry.isSymbolicLink()).map(({ name }) => name));
 }
 
-const isBelow = (path: string, root: string): boolean =>
-  path.length > root.length && path.startsWith(root.endsWith(sep) ? root : root + sep);
+const isBelow = (path: string, root: string): boolean => path.length > root.length && path.startsWith(prefixOf(root));

@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs';
-import { dirname, isAbsolute, join, resolve, sep } from 'node:path';
-import { kindOf } from './folders.ts';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { kindOf, prefixOf } from './folders.ts';
 import type { Diagnostic, LibraryOptions, RootReport, SkillScope } from './types.ts';
 
 /** A folder that skills are looked for in. */
@@ -194,7 +194,7 @@ function isBelowFile(path: string): boolean {
 
 /** Whether a real path is an excluded one or lies below it. */
 export const isExcluded = (real: string, excluded: readonly string[]): boolean =>
-  excluded.some((each) => real === each || real.startsWith(each.endsWith(sep) ? each : each + sep));
+  excluded.some((each) => real === each || real.startsWith(prefixOf(each)));
 
 function rootDiagnostic(path: string, status: Root['status']): Diagnostic {
   const what = { missing: 'does not exist', 'not-a-folder': 'is no folder', unreadable: 'cannot be read' }[

@@ -69,10 +69,10 @@ export async function planChild(options: ChildPlanOptions): Promise<SessionPlan>
   const names = narrow(tools.map((tool) => tool.name));
   const has = (wanted: readonly string[]) => wanted.some((name) => names.includes(name));
   const isToldPlace = has(FOLDER_TOOLS) || mayUseMcp(skill, narrow);
-  const notice = [
-    ...(options.hasNotice ? [prompt('child-runtime', { place: isToldPlace ? placeOf(info) : '' })] : []),
-    ...(has(SCRATCH_TOOLS) ? [prompt('child-scratch')] : []),
-  ].join(' ');
+  const notice = joinedBy(' ', [
+    options.hasNotice ? prompt('child-runtime', { place: isToldPlace ? placeOf(info) : '' }) : '',
+    has(SCRATCH_TOOLS) ? prompt('child-scratch') : '',
+  ]);
   return {
     info,
     system: await systemPrompt(skill, body, task, { notice, tools }),

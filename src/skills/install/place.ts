@@ -1,5 +1,6 @@
 import { lstat, realpath } from 'node:fs/promises';
-import { dirname, join, resolve, sep } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
+import { prefixOf } from '../folders.ts';
 import { refused } from './refused.ts';
 
 /** Where skills of a scope are installed. */
@@ -21,7 +22,7 @@ export async function targetOf(place: InstallPlace, path: string): Promise<strin
   const base = await realpath(place.base);
   for (const folder of [place.folder, dirname(target)]) {
     const real = await realOrNearest(folder);
-    if (real !== base && !real.startsWith(base.endsWith(sep) ? base : base + sep)) {
+    if (real !== base && !real.startsWith(prefixOf(base))) {
       throw refused(
         `${folder} leads out of the project, to ${real}`,
         'replace the link by a folder, or use --scope user',
