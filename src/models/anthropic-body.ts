@@ -135,7 +135,10 @@ function toAssistant(message: AssistantMessage): ContentBlockParam[] {
     else if (block.type === 'text' && block.text === undefined) blocks.push(...text);
     else blocks.push(block as unknown as ContentBlockParam);
   }
-  return [...blocks, ...calls];
+  blocks.push(...calls);
+  // A message may not end with thinking: its answer was cut off there, or the calls that it led to are left out.
+  while (/thinking$/.test(blocks.at(-1)?.type ?? '')) blocks.pop();
+  return blocks.length > 0 ? blocks : text;
 }
 
 /** Ids of other wires have characters that this one refuses. */

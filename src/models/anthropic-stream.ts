@@ -1,4 +1,3 @@
-import type { RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages/messages';
 import { wellFormed } from '../core/text.ts';
 import { addUsage, noUsage, type Usage } from '../core/usage.ts';
 import type { MessagesState } from './anthropic-body.ts';
@@ -6,6 +5,7 @@ import type { ModelDelta, ModelReply, ModelRequest } from './contract.ts';
 import { estimateUsage } from './estimate.ts';
 import { CutStream } from './provider-error.ts';
 import { finishedCalls, type RawCall } from './tool-calls.ts';
+import { normalUsage, tokenCount } from './usage-counts.ts';
 
 interface Block extends Record<string, unknown> {
   type: string;
@@ -27,6 +27,16 @@ type Counts = Partial<
   output_tokens_details?: { thinking_tokens?: number } | null;
 };
 
+/** An event as servers really send it. */
+interface StreamEvent {
+  type?: string;
+  index?: number;
+  message?: { model?: string; usage?: Counts | null } | null;
+  content_block?: Block | null;
+  delta?: (Partial<Block> & { stop_reason?: string | null }) | null;
+  usage?: Counts | null;
+}
+
 /** Finish reasons by the names that all wires share; others stay what the provider said. */
 const FINISH: Readonly<Record<string, string>> = {
   end_turn: 'stop',
@@ -41,33 +51,32 @@ const FINISH: Readonly<Record<string, string>> = {
 export class MessagesCollector {
   text = '';
   readonly #blocks: Block[] = [];
-  /** Where the blocks of the part that streams now begin. */
-  #base = 0;
+  /** The blocks of the part that streams now, by the index that it gives them: the newest with each. */
+  readonly #places = new Map<number | undefined, Block>();
   #counts: Counts = {};
   #usage: Usage = noUsage();
-  #counted = false;
   #model = '';
   #stopReason: string | undefined;
   #ended = false;
 
-  add(event: RawMessageStreamEvent): ModelDelta[] {
+  add(piece: unknown): ModelDelta[] {
+    const event = piece as StreamEvent;
     switch (event.type) {
       case 'message_start':
         this.#model = event.message?.model ?? this.#model;
         this.#count(event.message?.usage);
         return [];
       case 'content_block_start':
-        this.#blocks[this.#base + event.index] = { ...(event.content_block as unknown as Block), isOpen: true };
-        return this.#shown(event.content_block as unknown as Block);
+        return this.#begin(event.index, event.content_block);
       case 'content_block_delta':
-        return this.#addDelta(this.#blocks[this.#base + event.index], event.delta as unknown as Block);
+        return this.#addDelta(this.#places.get(event.index), event.delta);
       case 'content_block_stop': {
-        const block = this.#blocks[this.#base + event.index];
+        const block = this.#places.get(event.index);
         if (block) block.isOpen = false;
         return [];
       }
       case 'message_delta':
-        this.#stopReason = event.delta.stop_reason ?? this.#stopReason;
+        this.#stopReason = event.delta?.stop_reason ?? this.#stopReason;
         this.#count(event.usage);
         return [];
       case 'message_stop':
@@ -96,7 +105,7 @@ export class MessagesCollector {
       { type: 'message_delta', delta: { stop_reason: reason } },
       { type: 'message_stop' },
     ];
-    return events.flatMap((event) => this.add(event as unknown as RawMessageStreamEvent));
+    return events.flatMap((event) => this.add(event));
   }
 
   /**
@@ -112,20 +121,20 @@ export class MessagesCollector {
     if (paused) {
       this.#ended = false;
       this.#stopReason = undefined;
-      this.#base = this.#blocks.length;
+      this.#places.clear();
     }
     return paused;
   }
 
   /** All blocks as the API takes them back. */
   get content(): Record<string, unknown>[] {
-    return this.#present().map(({ json, isOpen: _isOpen, ...block }) =>
+    return this.#blocks.map(({ json, isOpen: _isOpen, ...block }) =>
       json === undefined ? block : { ...block, input: inputOf(json, block.input) },
     );
   }
 
   reply(request: ModelRequest): ModelReply {
-    const blocks = this.#present();
+    const blocks = this.#blocks;
     const text = wellFormed(this.text);
     const reasoning = wellFormed(
       blocks.map((block) => (block.type === 'thinking' ? (block.thinking ?? '') : '')).join(''),
@@ -138,14 +147,22 @@ export class MessagesCollector {
       ...(reasoning === '' ? {} : { reasoning }),
       toolCalls,
       ...(state ? { providerState: state } : {}),
-      usage: this.#counted ? this.#usage : estimateUsage(request, { text, reasoning, toolCalls }),
+      usage: normalUsage(this.#usage, () => estimateUsage(request, { text, reasoning, toolCalls })),
       model: this.#model || request.model,
       finishReason,
     };
   }
 
-  #addDelta(block: Block | undefined, delta: Block): ModelDelta[] {
+  #begin(index: number | undefined, block: Block | null | undefined): ModelDelta[] {
     if (!block) return [];
+    const begun = { ...block, isOpen: true };
+    this.#blocks.push(begun);
+    this.#places.set(index, begun);
+    return this.#shown(block);
+  }
+
+  #addDelta(block: Block | undefined, delta: StreamEvent['delta']): ModelDelta[] {
+    if (!block || !delta) return [];
     switch (delta.type) {
       case 'text_delta':
         block.text = (block.text ?? '') + (delta.text ?? '');
@@ -173,21 +190,16 @@ export class MessagesCollector {
 
   #count(counts: Counts | null | undefined): void {
     for (const [name, value] of Object.entries(counts ?? {})) {
-      if (value === null || value === undefined) continue;
-      Object.assign(this.#counts, { [name]: value });
-      if (name === 'input_tokens' || name === 'output_tokens') this.#counted = true;
+      // Some servers repeat at the end, as zeros, what they counted at the start.
+      if (typeof value === 'object' ? value : tokenCount(value) > 0) Object.assign(this.#counts, { [name]: value });
     }
-  }
-
-  #present(): Block[] {
-    return this.#blocks.filter((block) => block !== undefined);
   }
 }
 
 const callsOf = (blocks: readonly Block[]): RawCall[] =>
   blocks
     .filter((block) => block.type === 'tool_use')
-    .map((block) => ({ id: block.id ?? '', name: block.name ?? '', arguments: argumentsOf(block) }));
+    .map((block) => ({ id: block.id, name: block.name, arguments: argumentsOf(block) }));
 
 /** A block whose end never came may lack arguments that it was to have. */
 function argumentsOf({ json, input, isOpen }: Block): string {
@@ -226,13 +238,14 @@ function stateOf(blocks: readonly Block[]): MessagesState | undefined {
 
 /** `input_tokens` are the ones that no cache held. */
 function messagesUsage(counts: Counts): Usage {
-  const cacheRead = counts.cache_read_input_tokens ?? 0;
-  const cacheWrite = counts.cache_creation_input_tokens ?? 0;
-  return {
-    input: (counts.input_tokens ?? 0) + cacheRead + cacheWrite,
-    output: counts.output_tokens ?? 0,
+  const cacheRead = tokenCount(counts.cache_read_input_tokens);
+  const cacheWrite = tokenCount(counts.cache_creation_input_tokens);
+  const said = {
+    input: tokenCount(counts.input_tokens) + cacheRead + cacheWrite,
+    output: counts.output_tokens,
     cache_read: cacheRead,
     cache_write: cacheWrite,
-    reasoning: counts.output_tokens_details?.thinking_tokens ?? 0,
+    reasoning: counts.output_tokens_details?.thinking_tokens,
   };
+  return normalUsage(said, noUsage);
 }

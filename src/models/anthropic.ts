@@ -1,9 +1,9 @@
 import type Anthropic from '@anthropic-ai/sdk';
 import type { ClientOptions } from '@anthropic-ai/sdk';
-import type { MessageParam, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages/messages';
+import type { MessageParam } from '@anthropic-ai/sdk/resources/messages/messages';
 import { toAnthropicBody } from './anthropic-body.ts';
 import { MessagesCollector } from './anthropic-stream.ts';
-import { attempt, type Decoder } from './attempt.ts';
+import { attempt } from './attempt.ts';
 import type { GenerateOptions, ModelClient, ModelReply, ModelRequest } from './contract.ts';
 import { watchedFetch } from './watched-fetch.ts';
 import { type WireOptions, withoutVariable } from './wire.ts';
@@ -18,16 +18,10 @@ export function anthropicClient(options: WireOptions): ModelClient {
   return new MessagesClient(options);
 }
 
-/** The SDK's client, and its decoder of streams. */
-interface Sdk {
-  client: Anthropic;
-  decode: Decoder<RawMessageStreamEvent>;
-}
-
 class MessagesClient implements ModelClient {
   readonly provider: string;
   readonly #options: WireOptions;
-  #sdk: Promise<Sdk> | undefined;
+  #sdk: Promise<Anthropic> | undefined;
 
   constructor(options: WireOptions) {
     this.provider = options.name;
@@ -37,27 +31,26 @@ class MessagesClient implements ModelClient {
   generate(request: ModelRequest, options: GenerateOptions): Promise<ModelReply> {
     const collector = new MessagesCollector();
     return attempt(this.#options, request, options, collector, async ({ watch, read }) => {
-      const { client, decode } = await this.#load();
+      const client = await this.#load();
       const body = toAnthropicBody(request, this.#options);
       const { messages } = body;
       const { signal, fetchOptions } = watch;
       for (let pauses = 0; ; pauses++) {
         // `messages.create` writes warnings about models to the console of whoever embeds this.
-        await read(await client.post('/v1/messages', { body, signal, fetchOptions }).asResponse(), decode);
+        await read(await client.post('/v1/messages', { body, signal, fetchOptions }).asResponse());
         if (!collector.endPart() || pauses === MAX_PAUSES) return collector.reply(request);
         body.messages = [...messages, { role: 'assistant', content: collector.content } as unknown as MessageParam];
       }
     });
   }
 
-  #load(): Promise<Sdk> {
+  #load(): Promise<Anthropic> {
     this.#sdk ??= this.#create();
     return this.#sdk;
   }
 
-  async #create(): Promise<Sdk> {
+  async #create(): Promise<Anthropic> {
     const { default: Client } = await import('@anthropic-ai/sdk');
-    const { Stream } = await import('@anthropic-ai/sdk/core/streaming');
     const { baseUrl, apiKey, headers } = this.#options;
     const sdkOptions: ClientOptions = {
       baseURL: sdkUrl(baseUrl),
@@ -71,8 +64,7 @@ class MessagesClient implements ModelClient {
       logLevel: 'off',
     };
     const make = () => new Client(sdkOptions);
-    const client = isOwn(baseUrl) ? make() : withoutVariable('ANTHROPIC_CUSTOM_HEADERS', make);
-    return { client, decode: (response) => Stream.fromSSEResponse(response, new AbortController(), client) };
+    return isOwn(baseUrl) ? make() : withoutVariable('ANTHROPIC_CUSTOM_HEADERS', make);
   }
 }
 

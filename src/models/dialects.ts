@@ -19,6 +19,8 @@ export interface Dialect {
   streamOptions: boolean;
   /** Knows `parallel_tool_calls`. It is only sent when the configuration says something. */
   parallelTools: boolean;
+  /** Takes ids of calls that are nine letters and digits, and no others. */
+  shortIds?: boolean | undefined;
   /** Takes pictures; `model`: as far as the model does. */
   images: boolean | 'model';
 }
@@ -42,6 +44,16 @@ const COMPATIBLE: Dialect = {
   images: 'model',
 };
 
+/** Reasoning is not returned on this wire; the Responses wire carries it. */
+const OWN: Dialect = {
+  ...COMPATIBLE,
+  name: 'openai',
+  keyVariable: 'OPENAI_API_KEY',
+  maxTokens: 'max_completion_tokens',
+  reasoningBack: 'never',
+  cacheKey: true,
+};
+
 interface DialectRow {
   /** Fits a host name, or the name of a provider. */
   host: RegExp;
@@ -52,6 +64,10 @@ interface DialectRow {
   dialect: Dialect;
 }
 
+/** OpenAI's models that do not reason, and refuse to be asked for reasoning. */
+export const NO_REASONING = /(?:^|\/)(?:gpt-[34]|chatgpt|gpt-5(?:\.\d+)?-chat)/;
+
+const OPENAI = /(^|\.)openai(\.com$|$)/;
 const DEEPSEEK = /(^|\.)deepseek(\.com$|$)/;
 const MISTRAL = /(^|\.)mistral(\.ai$|$)/;
 
@@ -60,18 +76,8 @@ const MISTRAL = /(^|\.)mistral(\.ai$|$)/;
  * like one of them (`name = "deepseek"` behind a proxy) is treated like it.
  */
 const ROWS: readonly DialectRow[] = [
-  {
-    // Reasoning is not returned on this wire; the Responses wire carries it.
-    host: /(^|\.)openai(\.com$|$)/,
-    dialect: {
-      ...COMPATIBLE,
-      name: 'openai',
-      keyVariable: 'OPENAI_API_KEY',
-      maxTokens: 'max_completion_tokens',
-      reasoningBack: 'never',
-      cacheKey: true,
-    },
-  },
+  { host: OPENAI, model: NO_REASONING, dialect: { ...OWN, effort: 'none' } },
+  { host: OPENAI, dialect: OWN },
   {
     // https://api-docs.deepseek.com/guides/thinking_mode: the older model refuses reasoning on messages without calls.
     host: DEEPSEEK,
@@ -155,6 +161,7 @@ const ROWS: readonly DialectRow[] = [
  * stream_options, https://github.com/editor-code-assistant/eca/issues/231 for max_completion_tokens. Usage
  * comes with the last chunk. Thinking is a part of the content, and goes back as one:
  * https://docs.mistral.ai/capabilities/reasoning, ThinkChunk of https://docs.mistral.ai/api. A user's message cannot follow a result there, so that pictures have no place.
+ * Ids of calls that we or other servers made are refused: https://github.com/langchain-ai/langchain/pull/24668
  */
 function mistral(effort: EffortStyle): Dialect {
   return {
@@ -164,6 +171,7 @@ function mistral(effort: EffortStyle): Dialect {
     reasoningBack: 'chunks',
     effort,
     streamOptions: false,
+    shortIds: true,
     images: false,
   };
 }

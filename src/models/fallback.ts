@@ -131,7 +131,9 @@ const named = (error: ReasonixError, { name }: Candidate): ReasonixError =>
 function isFinal({ code, details }: ReasonixError): boolean {
   if (FINAL_CODES.has(code)) return true;
   const { status } = details;
-  return code === 'provider' && (details.retryable === true || status === 402 || status === 429);
+  // A server may know of a failure of its own that asking again does not cure it.
+  const isTheirs = details.retryable === true || Number(status) >= 500;
+  return code === 'provider' && (isTheirs || status === 402 || status === 429);
 }
 
 /** The first error, with what the others said; the longest of their partial texts is kept. */

@@ -44,9 +44,19 @@ function clean(message: Message): Message {
     ...message,
     text: wellFormed(message.text),
     ...(message.reasoning === undefined ? {} : { reasoning: wellFormed(message.reasoning) }),
-    toolCalls: message.toolCalls.map((call) => ({ ...call, arguments: wellFormed(call.arguments) })),
+    toolCalls: message.toolCalls.map((call) => ({
+      ...call,
+      name: sendableName(call.name),
+      arguments: wellFormed(call.arguments),
+    })),
   };
 }
+
+/**
+ * A name as every provider takes it. Our own tools have such names; one that a model made up was answered as
+ * unknown, and would have every later request refused.
+ */
+const sendableName = (name: string): string => name.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, 64) || 'unknown';
 
 /**
  * The arguments of a call as an object. Servers parse what they are sent back, and some fail for good

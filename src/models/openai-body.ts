@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type {
   ChatCompletionCreateParams,
   ChatCompletionMessageParam,
@@ -77,7 +78,7 @@ function toChatMessages(request: ModelRequest, options: ChatBodyOptions): ChatCo
       const shown = sendsImages ? (message.images ?? []) : [];
       const hasHidden = message.images && !sendsImages;
       const content = hasHidden ? withImageNote(message.content, message.images ?? []) : message.content;
-      messages.push({ role: 'tool', tool_call_id: message.callId, content });
+      messages.push({ role: 'tool', tool_call_id: wireId(message.callId, dialect), content });
       images.push(...shown);
       if (images.length === 0 || history[index + 1]?.role === 'tool') return;
       messages.push(toImages(images));
@@ -85,6 +86,12 @@ function toChatMessages(request: ModelRequest, options: ChatBodyOptions): ChatCo
     }
   });
   return messages;
+}
+
+/** The id of a call as the server takes it; the same for a call and its result, in every request. */
+function wireId(id: string, { shortIds }: Dialect): string {
+  if (!shortIds || /^[a-zA-Z0-9]{9}$/.test(id)) return id;
+  return createHash('sha256').update(id).digest('hex').slice(0, 9);
 }
 
 const toImages = (images: readonly ToolImage[]): ChatCompletionMessageParam => ({
@@ -97,7 +104,7 @@ const toImages = (images: readonly ToolImage[]): ChatCompletionMessageParam => (
 
 function toChatAssistant(message: AssistantMessage, dialect: Dialect): ChatCompletionMessageParam {
   const calls = message.toolCalls.map((call) => ({
-    id: call.id,
+    id: wireId(call.id, dialect),
     type: 'function' as const,
     function: { name: call.name, arguments: argumentsText(call.arguments) },
   }));

@@ -1,6 +1,6 @@
 import type OpenAI from 'openai';
 import type { ClientOptions } from 'openai';
-import { attempt, type Collector, type Decoder } from './attempt.ts';
+import { attempt, type Collector } from './attempt.ts';
 import type { ModelClient, ModelReply, ModelRequest } from './contract.ts';
 import { dialectOf } from './dialects.ts';
 import { type Watch, watchedFetch } from './watched-fetch.ts';
@@ -9,37 +9,30 @@ import { type WireOptions, withoutVariable } from './wire.ts';
 /** What one of the wires that the SDK speaks has of its own. */
 export interface OpenAIWire {
   /** What gathers one answer. */
-  collector(): Collector<unknown> & { reply(request: ModelRequest): ModelReply };
+  collector(): Collector & { reply(request: ModelRequest): ModelReply };
   ask(client: OpenAI, request: ModelRequest, how: Pick<Watch, 'signal' | 'fetchOptions'>): Promise<Response>;
-}
-
-/** The SDK's client, and its decoder of streams. */
-interface Sdk {
-  client: OpenAI;
-  decode: Decoder<unknown>;
 }
 
 /** A client over the SDK, which is loaded when first asked. One call is one attempt. */
 export function openaiSdkClient(options: WireOptions, wire: OpenAIWire): ModelClient {
-  let sdk: Promise<Sdk> | undefined;
+  let sdk: Promise<OpenAI> | undefined;
   return {
     provider: options.name,
     generate(request, generateOptions) {
       const collector = wire.collector();
       return attempt(options, request, generateOptions, collector, async ({ watch, read }) => {
         sdk ??= createSdk(options);
-        const { client, decode } = await sdk;
+        const client = await sdk;
         const { signal, fetchOptions } = watch;
-        await read(await wire.ask(client, request, { signal, fetchOptions }), decode);
+        await read(await wire.ask(client, request, { signal, fetchOptions }));
         return collector.reply(request);
       });
     },
   };
 }
 
-async function createSdk({ baseUrl, apiKey, headers, name }: WireOptions): Promise<Sdk> {
+async function createSdk({ baseUrl, apiKey, headers, name }: WireOptions): Promise<OpenAI> {
   const { default: Client } = await import('openai');
-  const { Stream } = await import('openai/core/streaming');
   // What the environment says of OpenAI is not for other servers.
   const isOwn = dialectOf({ name, baseUrl }).name === 'openai';
   const sdkOptions: ClientOptions = {
@@ -56,6 +49,5 @@ async function createSdk({ baseUrl, apiKey, headers, name }: WireOptions): Promi
     logLevel: 'off',
   };
   const make = () => new Client(sdkOptions);
-  const client = isOwn ? make() : withoutVariable('OPENAI_CUSTOM_HEADERS', make);
-  return { client, decode: (response) => Stream.fromSSEResponse(response, new AbortController(), client) };
+  return isOwn ? make() : withoutVariable('OPENAI_CUSTOM_HEADERS', make);
 }

@@ -1,11 +1,13 @@
 import { wellFormed } from '../core/text.ts';
-import type { Usage } from '../core/usage.ts';
+import { noUsage, type Usage } from '../core/usage.ts';
 import { errorIn } from './answer.ts';
 import type { ModelDelta, ModelReply, ModelRequest } from './contract.ts';
 import { estimateUsage } from './estimate.ts';
 import { type ChatState, IN_CONTENT } from './openai-body.ts';
 import { CutStream } from './provider-error.ts';
-import { finishedCalls, type RawCall } from './tool-calls.ts';
+import { isObjectText } from './repair-json.ts';
+import { argumentsAsText, finishedCalls, plainText, type RawCall } from './tool-calls.ts';
+import { normalUsage, tokenCount } from './usage-counts.ts';
 
 /** A chunk as servers really send it: any field may be absent, null or of a dialect. */
 interface ChatChunk {
@@ -35,7 +37,7 @@ interface ContentPart {
 
 interface ChatCallDelta {
   index?: number | null;
-  id?: string | null;
+  id?: string | number | null;
   /** Some servers send the arguments as the object that they are. */
   function?: { name?: string | null; arguments?: string | Record<string, unknown> | null } | null;
 }
@@ -57,6 +59,12 @@ const FINISH: Readonly<Record<string, string>> = {
   end_turn: 'stop',
 };
 
+/**
+ * Finish reasons of a server that broke off: DeepSeek's, https://api-docs.deepseek.com/api/create-chat-completion,
+ * OpenRouter's `error`, vLLM's `abort` and that of Z.ai. What came is no answer.
+ */
+const BROKEN = new Set(['insufficient_system_resource', 'error', 'abort', 'network_error']);
+
 /** The fields in which servers stream reasoning; the first that comes counts. */
 const REASONING_FIELDS = ['reasoning_content', 'reasoning', 'thinking'] as const;
 
@@ -71,7 +79,7 @@ export class ChatCollector {
   #reasoning = '';
   #reasoningField: string | undefined;
   readonly #reasoningDetails: unknown[] = [];
-  readonly #calls: { slot: number; id: string; name: string; arguments: string }[] = [];
+  readonly #calls: { slot: unknown; id: string; name: string; arguments: string }[] = [];
   #usage: ChatUsage | undefined;
   #model = '';
   #finishReason: string | undefined;
@@ -83,8 +91,8 @@ export class ChatCollector {
   add(chunk: unknown): ModelDelta[] {
     const { model, usage, x_groq: groq, choices } = (chunk ?? {}) as ChatChunk;
     if (model) this.#model = model;
-    this.#usage = usage ?? groq?.usage ?? this.#usage;
-    const [choice] = choices ?? [];
+    for (const counts of [groq?.usage, usage]) if (hasCounts(counts)) this.#usage = counts;
+    const [choice] = listOf(choices);
     const error = choice && errorIn(choice as Record<string, unknown>);
     if (error) throw error;
     if (choice?.finish_reason) this.#finishReason = choice.finish_reason;
@@ -94,10 +102,10 @@ export class ChatCollector {
   /** Takes an answer in that was not streamed; a call of it has its place, whatever its id is. */
   addWhole(answer: Record<string, unknown>): ModelDelta[] {
     const { choices, ...rest } = answer as WholeChat;
-    const [choice] = choices ?? [];
+    const [choice] = listOf(choices);
     if (!choice?.message && !choice?.error) throw new CutStream('the answer holds no choice');
     const { message, finish_reason: reason, error } = choice;
-    const calls = (message?.tool_calls ?? []).map((call, index) => call && { ...call, index });
+    const calls = listOf(message?.tool_calls).map((call, index) => call && { ...call, index });
     const finish = reason ?? (calls.length > 0 ? 'tool_calls' : 'stop');
     const delta = { ...message, tool_calls: calls };
     return this.add({ ...rest, choices: [{ delta, finish_reason: finish, error }] });
@@ -106,6 +114,7 @@ export class ChatCollector {
   /** @throws CutStream when the stream ended before the answer did. */
   reply(request: ModelRequest): ModelReply {
     if (this.#finishReason === undefined) throw new CutStream();
+    if (BROKEN.has(this.#finishReason)) throw new CutStream(`the server broke off: ${this.#finishReason}`);
     const text = wellFormed(this.text);
     const reasoning = this.#reasoning === '' ? undefined : wellFormed(this.#reasoning);
     const finishReason = FINISH[this.#finishReason] ?? this.#finishReason;
@@ -116,7 +125,7 @@ export class ChatCollector {
       ...(reasoning === undefined ? {} : { reasoning }),
       toolCalls,
       ...(state ? { providerState: state } : {}),
-      usage: this.#usage ? chatUsage(this.#usage) : estimateUsage(request, { text, reasoning, toolCalls }),
+      usage: chatUsage(this.#usage ?? {}, () => estimateUsage(request, { text, reasoning, toolCalls })),
       model: this.#model || request.model,
       finishReason,
     };
@@ -139,38 +148,44 @@ export class ChatCollector {
       this.#reasoning += parts.thinking;
       deltas.push({ type: 'reasoning', text: parts.thinking });
     }
-    if (delta.reasoning_details) this.#reasoningDetails.push(...delta.reasoning_details);
+    this.#reasoningDetails.push(...listOf(delta.reasoning_details).filter((piece) => piece !== null));
     if (typeof text === 'string' && text !== '') {
       this.text += text;
       deltas.push({ type: 'text', text });
     }
-    for (const call of delta.tool_calls ?? []) if (call) this.#addCall(call);
+    for (const call of listOf(delta.tool_calls)) if (call) this.#addCall(call);
     return deltas;
   }
 
   /**
    * Pieces of a call belong together by their index. Some servers leave it out, or give every call of
-   * a step the index 0: a piece with a new id and a name then begins another call.
+   * a step the index 0: a piece with a new id and a name then begins another call. So does, without an id,
+   * or with the same one for all, a piece that names a function and has arguments when those before it are
+   * whole: together they would be no JSON. One that says the same once more is none.
    */
   #addCall(piece: ChatCallDelta): void {
-    const id = piece.id ?? '';
-    const name = piece.function?.name ?? '';
+    const id = plainText(piece.id);
+    const name = plainText(piece.function?.name);
+    const given = argumentsAsText(piece.function?.arguments);
     const last = this.#calls.at(-1);
     let call = typeof piece.index === 'number' ? this.#calls.findLast(({ slot }) => slot === piece.index) : undefined;
-    if (typeof piece.index !== 'number') call = id === '' ? last : this.#calls.find((each) => each.id === id);
-    const isOther = call !== undefined && name !== '' && id !== '' && call.id !== '' && id !== call.id;
+    if (typeof piece.index !== 'number') call = id === '' ? last : this.#calls.findLast((each) => each.id === id);
+    let isOther = call !== undefined && name !== '' && id !== '' && call.id !== '' && id !== call.id;
+    if (call && !isOther && name !== '' && /^\s*[{"]/.test(given) && isObjectText(call.arguments)) {
+      if (name === call.name && given === call.arguments) return;
+      isOther = true;
+    }
     if (!call || isOther) {
       call = { slot: piece.index ?? this.#calls.length, id, name: '', arguments: '' };
       this.#calls.push(call);
     }
     if (call.id === '') call.id = id;
     if (call.name === '') call.name = name;
-    const given = piece.function?.arguments ?? '';
-    call.arguments += typeof given === 'string' ? given : JSON.stringify(given);
+    call.arguments += given;
   }
 
   #sortedCalls(): RawCall[] {
-    return [...this.#calls].sort((left, right) => left.slot - right.slot).filter((call) => call.name !== '');
+    return [...this.#calls].sort((left, right) => Number(left.slot) - Number(right.slot));
   }
 
   #state(): ChatState | undefined {
@@ -183,6 +198,13 @@ export class ChatCollector {
     };
   }
 }
+
+const listOf = <Item>(items: readonly Item[] | null | undefined): readonly Item[] =>
+  Array.isArray(items) ? items : [];
+
+/** A last chunk of zeros does not take back what was counted. */
+const hasCounts = (usage: ChatUsage | null | undefined): usage is ChatUsage =>
+  tokenCount(usage?.prompt_tokens) + tokenCount(usage?.completion_tokens) > 0;
 
 function partsOf(content: ChatDelta['content']): { text: string; thinking: string } {
   if (!Array.isArray(content)) return { text: content ?? '', thinking: '' };
@@ -214,12 +236,13 @@ function mergeDetails(pieces: readonly unknown[]): unknown[] {
 }
 
 /** `prompt_tokens` count the cached ones; DeepSeek names those `prompt_cache_hit_tokens`. */
-export function chatUsage(usage: ChatUsage): Usage {
-  return {
-    input: usage.prompt_tokens ?? 0,
-    output: usage.completion_tokens ?? 0,
-    cache_read: usage.prompt_tokens_details?.cached_tokens ?? usage.prompt_cache_hit_tokens ?? 0,
-    cache_write: usage.prompt_tokens_details?.cache_write_tokens ?? 0,
-    reasoning: usage.completion_tokens_details?.reasoning_tokens ?? 0,
+export function chatUsage(usage: ChatUsage, estimate: () => Usage = noUsage): Usage {
+  const counts = {
+    input: usage.prompt_tokens,
+    output: usage.completion_tokens,
+    cache_read: usage.prompt_tokens_details?.cached_tokens ?? usage.prompt_cache_hit_tokens,
+    cache_write: usage.prompt_tokens_details?.cache_write_tokens,
+    reasoning: usage.completion_tokens_details?.reasoning_tokens,
   };
+  return normalUsage(counts, estimate);
 }

@@ -1,4 +1,5 @@
 import { type ErrorCode, ReasonixError } from '../core/errors.ts';
+import { clipStart } from '../core/text.ts';
 import { maskSecrets } from './secrets.ts';
 
 /** What an adapter knows about its provider when a call fails. */
@@ -55,15 +56,21 @@ const STATUS_OF_TYPE: Readonly<Record<string, number>> = {
 const CONTEXT_LENGTH =
   /context[_ ](?:length|window|size)|prompt is too long|input is too long|too many (?:input )?tokens|maximum (?:input )?(?:context|token)|exceeds? the (?:available|maximum) context|request_too_large/i;
 
-/** A 429 that no waiting cures. */
-const QUOTA = /insufficient_quota|exceeded your current quota|credit balance|billing|payment required/i;
+/** A 429 that no waiting cures. One that recommends a page about billing is not among them. */
+const QUOTA = /insufficient_quota|exceeded your current quota|credit balance|billing_|payment required/i;
+
+/** A 429 for one request that is larger than what a minute allows. */
+const TOO_LARGE = /request too large/i;
+
+/** Characters of what a server said at most: some send pages. */
+const LONGEST_MESSAGE = 2_000;
 
 /** The error of a failed attempt: a stable code, a text without secrets, and whether another attempt may help. */
 export function providerError(error: unknown, context: ProviderErrorContext): ReasonixError {
   if (ReasonixError.isInstance(error)) return error;
   const failure = failureOf(error);
   const { status, type, headers } = failure;
-  const text = maskSecrets(failure.message, context.secrets);
+  const text = clipped(maskSecrets(failure.message, context.secrets));
   const code = codeOf(failure);
   const details: Record<string, unknown> = {
     provider: context.provider,
@@ -79,6 +86,9 @@ export function providerError(error: unknown, context: ProviderErrorContext): Re
   const where = status === undefined ? context.provider : `${context.provider} answered ${status}`;
   return new ReasonixError(code, `${where}: ${text}`, { hint: hintOf(code, failure, context), details });
 }
+
+const clipped = (text: string): string =>
+  text.length > LONGEST_MESSAGE ? `${clipStart(text, LONGEST_MESSAGE)} …` : text;
 
 /** The error of a call that was stopped; what had arrived is kept. */
 export function cancelledError(signal: AbortSignal, partialText?: string): ReasonixError {
@@ -164,6 +174,7 @@ function codeOf({ status, type, message }: Failure): ErrorCode {
   if (status === undefined) return 'provider';
   if (status === 401 || status === 403) return 'provider_auth';
   if (status === 413 || (status === 400 && CONTEXT_LENGTH.test(`${type} ${message}`))) return 'context_length';
+  if (status === 429 && TOO_LARGE.test(message)) return 'context_length';
   if (status === 404 && /model/i.test(`${type} ${message}`)) return 'model_not_found';
   if (status === 402 || (status === 429 && QUOTA.test(`${type} ${message}`))) return 'provider';
   return status === 429 || status === 503 || status === 529 ? 'provider_overloaded' : 'provider';
@@ -173,7 +184,7 @@ function isRetryable({ status, type, message, headers, isBug }: Failure, code: E
   if (isBug) return false;
   if (headers?.get('x-should-retry') === 'false') return false;
   if (status === undefined) return true;
-  if (status === 429 && code === 'provider') return false;
+  if (status === 429 && code !== 'provider_overloaded') return false;
   return PASSING_STATUSES.has(status) || status >= 500 || (status === 400 && /overloaded/i.test(`${type} ${message}`));
 }
 

@@ -2,6 +2,7 @@ import type { FunctionTool, ResponseCreateParams, ResponseInputItem } from 'open
 import type { AssistantMessage, ToolDefinition, ToolMessage } from '../core/messages.ts';
 import { wellFormed } from '../core/text.ts';
 import type { ModelRequest } from './contract.ts';
+import { NO_REASONING } from './dialects.ts';
 import { argumentsText, sendableHistory } from './history.ts';
 import { outputLimit } from './output-limit.ts';
 import { dataUrl, seesImages, withImageNote } from './vision.ts';
@@ -26,9 +27,6 @@ export interface ResponsesBodyOptions extends RequestSettings {
 }
 
 export type ResponsesBody = ResponseCreateParams;
-
-/** Models that do not reason, and refuse to be asked for reasoning. */
-const NO_REASONING = /(?:^|\/)(?:gpt-[34]|chatgpt|gpt-5(?:\.\d+)?-chat)/;
 
 /**
  * The body of a request. Nothing is kept by the server: the whole history is sent, with the encrypted
@@ -102,15 +100,20 @@ function toItems(message: AssistantMessage, provider: string): ResponseInputItem
   }
   const items: ResponseInputItem[] = [];
   for (const item of state.items) {
-    if (item.type === 'function_call') items.push(...calls.splice(0, 1));
+    if (item.type === 'function_call' && calls.length > 0) items.push(...calls.splice(0, 1));
+    else if (item.type === 'function_call') dropReasoning(items);
     else if (item.type === 'message')
       items.push(...textItem(typeof item.text === 'string' ? item.text : message.text, item.phase));
     else items.push(item as unknown as ResponseInputItem);
   }
   items.push(...calls);
-  // Reasoning without what it led to is refused: the calls of a last word after a limit are left out.
-  while ((items.at(-1) as { type?: string } | undefined)?.type === 'reasoning') items.pop();
+  dropReasoning(items);
   return items.length > 0 ? items : textItem(message.text);
+}
+
+/** Reasoning without what it led to is refused: the calls of a last word after a limit are left out. */
+function dropReasoning(items: ResponseInputItem[]): void {
+  while ((items.at(-1) as { type?: string } | undefined)?.type === 'reasoning') items.pop();
 }
 
 function textItem(text: string, phase?: unknown): ResponseInputItem[] {

@@ -5,6 +5,7 @@ import { estimateUsage } from './estimate.ts';
 import { CutStream } from './provider-error.ts';
 import type { ResponsesState } from './responses-body.ts';
 import { finishedCalls, type RawCall } from './tool-calls.ts';
+import { normalUsage } from './usage-counts.ts';
 
 /** An item of the answer as servers really send it. */
 interface Item {
@@ -30,7 +31,7 @@ interface StreamEvent {
   type?: string;
   output_index?: number;
   item_id?: string;
-  item?: Item;
+  item?: Item | null;
   delta?: unknown;
   arguments?: string;
   code?: string | null;
@@ -143,28 +144,29 @@ export class ResponsesCollector {
       ...(reasoning === '' ? {} : { reasoning }),
       toolCalls,
       ...(isPlain(items) ? {} : { providerState: state }),
-      usage: hasCounts(this.#usage)
-        ? responsesUsage(this.#usage)
-        : estimateUsage(request, { text, reasoning, toolCalls }),
+      usage: responsesUsage(this.#usage, () => estimateUsage(request, { text, reasoning, toolCalls })),
       model: this.#model || request.model,
       finishReason,
     };
   }
 
   /** The part that an event belongs to: by its place, else by the item's id. */
-  #part(event: StreamEvent, item: Item = { type: 'message' }): Part {
-    const { output_index: place, item_id: id = item.id } = event;
-    const byId = () => this.#present().find((part) => id && part.item.id === id);
-    let part = place === undefined ? byId() : this.#parts[place];
+  #part(event: StreamEvent, item?: Item | null): Part {
+    const { output_index: place, item_id: id = item?.id } = event;
+    let part = place === undefined ? this.#byId(id) : this.#parts[place];
     if (!part) {
-      part = { item: { ...item }, text: '', reasoning: '', refused: false, isDone: false };
+      part = { item: { ...(item ?? { type: 'message' }) }, text: '', reasoning: '', refused: false, isDone: false };
       this.#parts[place ?? this.#parts.length] = part;
     }
     return part;
   }
 
+  #byId(id: string | null | undefined): Part | undefined {
+    return this.#present().find((part) => id && part.item.id === id);
+  }
+
   /** The item as a whole; what was not streamed of it is shown now. */
-  #done(part: Part, item: Item | undefined): ModelDelta[] {
+  #done(part: Part, item: Item | null | undefined): ModelDelta[] {
     if (!item || part.isDone) return [];
     part.isDone = true;
     const streamed = part.item.arguments;
@@ -188,13 +190,16 @@ export class ResponsesCollector {
     return [{ type: 'text', text: delta }];
   }
 
-  /** Some servers stream nothing but the end, which holds the whole answer. */
+  /**
+   * Some servers stream nothing but the end, which holds the whole answer. Others leave items out of it, so
+   * that one stands at another place than it was streamed at: taken by its place, it would be there twice.
+   */
   #end({ type, response = {} }: StreamEvent): ModelDelta[] {
     this.#status = response.status ?? (type === 'response.incomplete' ? 'incomplete' : 'completed');
     this.#reason = response.incomplete_details?.reason ?? undefined;
     this.#usage = response.usage ?? undefined;
     return (response.output ?? []).flatMap((item, place) =>
-      item ? this.#done(this.#part({ output_index: place }, item), item) : [],
+      item ? this.#done(this.#byId(item.id) ?? this.#part({ output_index: place }, item), item) : [],
     );
   }
 
@@ -221,7 +226,7 @@ function addReasoning(part: Part, delta: unknown): ModelDelta[] {
 const callsOf = (parts: readonly Part[]): RawCall[] =>
   parts
     .filter(({ item }) => item.type === 'function_call' && item.name)
-    .map(({ item }) => ({ id: item.call_id ?? '', name: item.name ?? '', arguments: item.arguments ?? '' }));
+    .map(({ item }) => ({ id: item.call_id, name: item.name, arguments: item.arguments }));
 
 /** The items to be sent back. Reasoning that nobody could read again, with nothing kept by the server, is none. */
 function stateItems(parts: readonly Part[]): ResponsesState['items'] {
@@ -247,21 +252,19 @@ const isPlain = (items: ResponsesState['items']): boolean =>
     (item, index) => item.type === 'function_call' || (item.type === 'message' && index === 0 && !item.phase),
   );
 
-const hasCounts = (usage: ResponsesUsage | undefined): usage is ResponsesUsage =>
-  Boolean(usage?.input_tokens || usage?.output_tokens);
-
 function failure(error: { code?: string | null; message?: string | null } | null | undefined): Error {
   const { code, message } = error ?? {};
   const said = message || 'the server gave up on the answer';
   return Object.assign(new Error(said), { error: { code: code ?? 'server_error', message: said } });
 }
 
-function responsesUsage(usage: ResponsesUsage): Usage {
-  return {
-    input: usage.input_tokens ?? 0,
-    output: usage.output_tokens ?? 0,
-    cache_read: usage.input_tokens_details?.cached_tokens ?? 0,
-    cache_write: usage.input_tokens_details?.cache_write_tokens ?? 0,
-    reasoning: usage.output_tokens_details?.reasoning_tokens ?? 0,
+function responsesUsage(usage: ResponsesUsage | undefined, estimate: () => Usage): Usage {
+  const counts = {
+    input: usage?.input_tokens,
+    output: usage?.output_tokens,
+    cache_read: usage?.input_tokens_details?.cached_tokens,
+    cache_write: usage?.input_tokens_details?.cache_write_tokens,
+    reasoning: usage?.output_tokens_details?.reasoning_tokens,
   };
+  return normalUsage(counts, estimate);
 }

@@ -121,7 +121,10 @@ class RetryingClient implements ModelClient {
       const asked = typeof error.details.retryAfter === 'number' ? error.details.retryAfter : undefined;
       const spread = this.#spread(attempt);
       // A window that all share is followed by turns, which are their jitter; alone, all of the wait is.
-      const delay = isThrottled ? (asked ?? spread / 2) : this.#clock.random() * spread;
+      // Less than a first wait says nothing: a 0, or a date by a clock that is behind ours, would use up all
+      // attempts at once.
+      const least = asked !== undefined && asked >= this.#baseDelay ? asked : Math.max(asked ?? 0, spread / 2);
+      const delay = isThrottled ? least : this.#clock.random() * spread;
       if (attempt >= this.#attempts) throw finalError(error, { attempt, partialText });
       if (this.#clock.now() - startedAt + delay > this.#totalTime)
         throw finalError(error, { attempt, partialText, asked });

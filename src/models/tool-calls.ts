@@ -4,15 +4,19 @@ import { wellFormed } from '../core/text.ts';
 import type { ModelReply } from './contract.ts';
 import { isObjectText, repairArguments } from './repair-json.ts';
 
-/** A call as a stream brought it. */
+/** A call as a stream brought it: some servers number their calls, or give the arguments as the object that they are. */
 export interface RawCall {
-  id: string;
-  name: string;
-  arguments: string;
+  id: unknown;
+  name: unknown;
+  arguments: unknown;
 }
 
-/** Reasons for which a server ends an answer before the model did. */
-const CUT_REASONS = new Set(['length', 'content_filter']);
+/** Reasons to end that are the model's own; by any other an answer may have been cut. */
+const WHOLE_REASONS = new Set(['stop', 'tool_calls']);
+
+/** A text, or a number as one; nothing else. */
+export const plainText = (value: unknown): string =>
+  typeof value === 'string' ? value : typeof value === 'number' ? String(value) : '';
 
 /**
  * The calls of an answer as the runtime takes them: ids that are there and differ, only well-formed
@@ -21,14 +25,23 @@ const CUT_REASONS = new Set(['length', 'content_filter']);
  */
 export function finishedCalls(calls: readonly RawCall[], finishReason: string): ToolCall[] {
   const used = new Set<string>();
-  const wasCut = CUT_REASONS.has(finishReason);
-  return calls.map((call) => {
-    const id = call.id === '' || used.has(call.id) ? newCallId() : call.id;
+  const wasCut = !WHOLE_REASONS.has(finishReason);
+  return calls.flatMap((call) => {
+    const name = plainText(call.name);
+    // A call of nothing cannot be answered, and no provider takes it back.
+    if (name === '') return [];
+    const given = plainText(call.id);
+    const id = given === '' || used.has(given) ? newCallId() : given;
     used.add(id);
-    const text = wellFormed(call.arguments);
-    if (wasCut && !isObjectText(text)) return { id, name: call.name, arguments: text, isCut: true };
-    return { id, name: call.name, arguments: repairArguments(text) };
+    const text = wellFormed(argumentsAsText(call.arguments));
+    if (wasCut && !isObjectText(text)) return [{ id, name, arguments: text, isCut: true }];
+    return [{ id, name, arguments: repairArguments(text) }];
   });
+}
+
+export function argumentsAsText(given: unknown): string {
+  if (given === null || given === undefined) return '';
+  return typeof given === 'string' ? given : JSON.stringify(given);
 }
 
 /**

@@ -1,3 +1,5 @@
+import type { Bytes } from './answer.ts';
+import { readableError } from './error-body.ts';
 import { ownOriginFetch } from './own-origin-fetch.ts';
 import { CutStream } from './provider-error.ts';
 
@@ -101,43 +103,25 @@ export class Watch {
     return { [WATCH]: this } as { keepalive?: boolean };
   }
 
-  /** The response, watched where the SDK reads it itself: that of an error. Any other goes through `bytesOf`. */
-  watched(response: Response): Response {
+  /** The response; that of an error was read, watched. Any other goes through `bytesOf`. */
+  async watched(response: Response): Promise<Response> {
     // The head of a whole answer may come long before the answer does.
     if (!this.isPatient) this.touch();
     if (!response.body || response.ok) return response;
-    const { status, statusText, headers } = response;
-    return new Response(this.#watched(response.body), { status, statusText, headers });
+    return readableError(response, this.bytesOf(response.body));
   }
 
   /** The bytes of a body as they arrive. A stream around the stream would cost more than taking it apart. */
-  bytesOf(body: ReadableStream<Uint8Array>): AsyncIterableIterator<Uint8Array> {
+  bytesOf(body: ReadableStream<Uint8Array>): Bytes {
     const reader = body.getReader();
-    const bytes: AsyncIterableIterator<Uint8Array> = {
+    return {
       next: async () => {
         const { done, value } = await reader.read();
         this.touch();
         return done ? { done, value: undefined } : { done, value };
       },
-      return: async () => {
-        await reader.cancel();
-        return { done: true, value: undefined };
-      },
-      [Symbol.asyncIterator]: () => bytes,
+      return: () => reader.cancel(),
     };
-    return bytes;
-  }
-
-  #watched(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
-    const bytes = this.bytesOf(body);
-    return new ReadableStream<Uint8Array>({
-      pull: async (controller) => {
-        const { done, value } = await bytes.next();
-        if (done) controller.close();
-        else controller.enqueue(value);
-      },
-      cancel: async () => void (await bytes.return?.()),
-    });
   }
 
   readonly #stop = (): void => this.#controller.abort(this.#outer.reason);

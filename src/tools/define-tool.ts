@@ -58,8 +58,10 @@ export interface Tool<Input = unknown> extends ToolDefinition {
 }
 
 export interface ToolOptions<Schema extends z.ZodType> {
+  /** 1 to 64 letters, digits, `_` and `-`: what every provider takes. */
   name: string;
   description: string;
+  /** An object: models give arguments by name. */
   input: Schema;
   effects: ToolEffects;
   /**
@@ -73,8 +75,11 @@ export interface ToolOptions<Schema extends z.ZodType> {
   execute(input: z.output<Schema>, context: ToolContext): Promise<ToolOutcome | string>;
 }
 
+const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
+
 /**
- * Makes a tool from a zod schema. @throws RangeError for a `maxResult` that is no positive number.
+ * Makes a tool from a zod schema. @throws RangeError for a `maxResult` that is no positive number, and for a
+ * name or an input that a provider would refuse, with the whole request.
  * @example
  * const clock = defineTool({
  *   name: 'clock',
@@ -86,10 +91,16 @@ export interface ToolOptions<Schema extends z.ZodType> {
  */
 export function defineTool<Schema extends z.ZodType>(options: ToolOptions<Schema>): Tool<z.output<Schema>> {
   const { name, description, input, effects, maxResult, staysInScratch } = options;
+  if (!NAME.test(name)) {
+    throw new RangeError(`a tool cannot be called ${JSON.stringify(name)}: use 1 to 64 letters, digits, _ and -`);
+  }
   if (maxResult !== undefined && !(maxResult > 0)) {
     throw new RangeError(`the tool ${name} has the maxResult ${maxResult}: give bytes, or leave it out`);
   }
   const parameters = parametersOf(input);
+  if (parameters.type !== 'object') {
+    throw new RangeError(`the input of the tool ${name} is no object: models give arguments by name, as of z.object`);
+  }
   return {
     name,
     description,

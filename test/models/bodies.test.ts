@@ -202,6 +202,34 @@ describe('chat completions', () => {
     expect(body).toEqual({ model: 'm', messages: [{ role: 'user', content: 'x' }], stream: true, max_tokens: 9 });
   });
 
+  it('sends Mistral no id that it refuses, and one id for a call and its result', () => {
+    const history = [
+      user('x'),
+      assistant('', [
+        ['D681PevKs', 'grep'],
+        ['call_01m8qq58sz', 'grep'],
+      ]),
+      result('D681PevKs', 'grep', 'a'),
+      result('call_01m8qq58sz', 'grep', 'b'),
+    ];
+    const idsFor = (baseUrl: string) => {
+      const { messages } = toOpenAIBody(request(history), { dialect: dialectOf({ name: 'p', baseUrl }) });
+      const sent = messages as { tool_calls?: { id: string }[]; tool_call_id?: string }[];
+      return [sent[1]?.tool_calls?.map(({ id }) => id), sent.slice(2).map((each) => each.tool_call_id)];
+    };
+    const [calls, results] = idsFor('https://api.mistral.ai/v1');
+    expect(calls).toEqual(['D681PevKs', expect.stringMatching(/^[a-zA-Z0-9]{9}$/)]);
+    expect(results).toEqual(calls);
+    expect(idsFor('https://api.openai.com/v1')[0]).toEqual(['D681PevKs', 'call_01m8qq58sz']);
+  });
+
+  it('asks no model of OpenAI for effort that would refuse to be asked', () => {
+    const body = (model: string) =>
+      toOpenAIBody(request([user('x')], { model, effort: 'high' }), { dialect: dialectOf({ name: 'openai', model }) });
+    expect(body('gpt-4o-mini')).not.toHaveProperty('reasoning_effort');
+    expect(body('gpt-5.1')).toMatchObject({ reasoning_effort: 'high' });
+  });
+
   it('follows each call with its own result where one call is made at a time', () => {
     const messages = [
       user('go'),
@@ -307,7 +335,10 @@ describe('messages', () => {
       { type: 'tool_use', id: 'n2', name: 'grep', input: {} },
     ]);
     const summedUp = { ...turn, toolCalls: [] };
-    expect(toAnthropicMessages(request([user('x'), summedUp]))[1]?.content).toHaveLength(3);
+    const cut = { ...summedUp, providerState: { wire: 'messages', blocks: [{ type: 'redacted_thinking' }] } };
+    expect(toAnthropicMessages(request([user('x'), cut]))[1]?.content).toEqual([{ type: 'text', text: cut.text }]);
+    // The API refuses a message that ends with thinking.
+    expect(toAnthropicMessages(request([user('x'), summedUp]))[1]?.content).toHaveLength(2);
   });
 
   it('marks at most four places: the prefix, the end, and the end of the request before', () => {

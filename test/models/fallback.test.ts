@@ -9,10 +9,10 @@ import { collect, never, request, user } from './requests.ts';
 import { chat, openStream, streamServer } from './stream-server.ts';
 
 /** A server that answers with a status for `first`, and with a word for every other model. */
-async function threeModels(status: number, body: object = { error: { message: 'no' } }) {
+async function threeModels(status: number, body: object = { error: { message: 'no' } }, headers = {}) {
   const server = await streamServer((response) => {
     const { model } = server.bodies.at(-1) as { model: string };
-    if (model === 'first') return void response.writeHead(status).end(JSON.stringify(body));
+    if (model === 'first') return void response.writeHead(status, headers).end(JSON.stringify(body));
     openStream(response);
     response.end(`${chat({ content: `I am ${model}` }, 'stop')}data: [DONE]\n\n`);
   });
@@ -57,6 +57,16 @@ describe('fallback models', () => {
       ]);
       expect(costOfReply(model, reply)).toBe(costOf(reply.usage, { input: 8, output: 8 }));
       expect(costOfReply(model, { ...reply, answeredBy: 'local/third' })).toBeUndefined();
+    } finally {
+      await server.close();
+    }
+  });
+
+  it('are asked at once when a server says of its own failure that asking again is of no use', async () => {
+    const { server, go, asked } = await threeModels(500, undefined, { 'x-should-retry': 'false' });
+    try {
+      expect((await go()).reply.text).toBe('I am second');
+      expect(asked()).toEqual(['first', 'second']);
     } finally {
       await server.close();
     }

@@ -148,3 +148,17 @@ function everyText(message: Message): string[] {
   if (message.role !== 'assistant') return [message.content];
   return [message.text, message.reasoning ?? '', ...message.toolCalls.map((call) => call.arguments)];
 }
+
+describe('the name of a call', () => {
+  it('is sent as every provider takes it, whatever a model made up', () => {
+    const long = 'x'.repeat(80);
+    const turn = assistant('', [
+      ['a', 'functions.grep:0'],
+      ['b', long],
+      ['c', 'mcp__docs__search-all'],
+    ]);
+    const [, sent] = sendableHistory([user('x'), turn]);
+    const names = sent?.role === 'assistant' ? sent.toolCalls.map(({ name }) => name) : [];
+    expect(names).toEqual(['functions_grep_0', 'x'.repeat(64), 'mcp__docs__search-all']);
+  });
+});

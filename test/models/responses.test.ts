@@ -124,6 +124,15 @@ describe('the body of a Responses request', () => {
     expect(JSON.stringify(body.input)).not.toContain('SECRET');
     expect(JSON.stringify(body.input)).toContain('"so"');
   });
+
+  it('leaves it out in the middle, too', () => {
+    const items = [{ type: 'reasoning', id: 'rs_1', encrypted_content: 'SECRET' }, { type: 'function_call' }];
+    const providerState = { wire: 'responses', provider: 'openai', items: [...items, { type: 'message' }] };
+    const turn = { role: 'assistant', text: 'so', toolCalls: [], providerState } as Message;
+    const body = toResponsesBody(request([user('x'), turn]), options);
+    expect(JSON.stringify(body.input)).not.toContain('SECRET');
+    expect(JSON.stringify(body.input)).toContain('"so"');
+  });
 });
 
 describe('a Responses stream', () => {

@@ -121,6 +121,16 @@ describe('withRetry', () => {
     );
   });
 
+  it('does not use up its attempts at once when it is asked to wait no time', async () => {
+    const { go, clock } = faulty(
+      [0, 0, 0].map((retry_after) => ({ status: 429, retry_after })),
+      {},
+      () => 0,
+    );
+    await go();
+    expect(clock.sleeps.slice(0, 3)).toEqual([250, 500, 1000]);
+  });
+
   it('waits at least as long as it was asked to', async () => {
     const { go, clock } = faulty([{ status: 429, retry_after: 20 }], {}, () => 0);
     await go();

@@ -327,7 +327,7 @@ it("Node's own limit on the time to an answer's head holds for streams alone", a
 
 describe.each([true, false])("Mistral's thinking, streamed (%s) or not,", (stream) => {
   const thought = (text: string) => ({ type: 'thinking', thinking: [{ type: 'text', text }] });
-  const call = { id: 'c1', type: 'function', function: { name: 'grep', arguments: '{"a":1}' } };
+  const call = { id: 'D681PevKs', type: 'function', function: { name: 'grep', arguments: '{"a":1}' } };
 
   it.each([
     ['mistral', [thought('hm, so'), { type: 'text', text: 'Look.' }]],
@@ -350,7 +350,7 @@ describe.each([true, false])("Mistral's thinking, streamed (%s) or not,", (strea
     expect(reply).toMatchObject({ text: 'Look.', reasoning: 'hm, so', providerState: { reasoningField: 'content' } });
     const { text, reasoning, toolCalls, providerState } = reply;
     const turn: Message = { role: 'assistant', text, reasoning, toolCalls, providerState };
-    await client.generate(request([user('x'), turn, result('c1', 'grep', 'found')]), { signal: never });
+    await client.generate(request([user('x'), turn, result('D681PevKs', 'grep', 'found')]), { signal: never });
     const messages = (server.bodies[1]?.messages ?? []) as unknown[];
     expect(messages[1]).toEqual({ role: 'assistant', content, tool_calls: [call] });
   });
