@@ -59,6 +59,10 @@ export class MessagesCollector {
   #stopReason: string | undefined;
   #ended = false;
 
+  get isWhole(): boolean {
+    return this.#stopReason !== undefined;
+  }
+
   add(piece: unknown): ModelDelta[] {
     const event = piece as StreamEvent;
     switch (event.type) {

@@ -10,6 +10,8 @@ import { secretsOf, type WireOptions } from './wire.ts';
 /** What gathers an answer from the pieces of a stream, or takes it in at once. */
 export interface Collector {
   readonly text: string;
+  /** Whether the server has said that its answer ends here; what may follow are counts. */
+  readonly isWhole: boolean;
   add(piece: Piece): Iterable<ModelDelta>;
   /** @throws CutStream when it holds no answer. */
   addWhole(answer: Record<string, unknown>): Iterable<ModelDelta>;
@@ -48,10 +50,12 @@ export async function attempt(
       if (error) throw error;
       show(understood(() => collector.addWhole(answer.whole)));
     } else {
-      for await (const piece of piecesOf(answer.events, response.headers)) show(understood(() => collector.add(piece)));
+      for await (const piece of asFarAsNeeded(piecesOf(answer.events, response.headers), collector)) {
+        show(understood(() => collector.add(piece)));
+        if (collector.isWhole) watch.expectEnd();
+      }
     }
     if (signal.aborted) throw cancelledError(signal, collector.text);
-    if (watch.silent) throw watch.silent;
   };
   try {
     const reply = storable(await ask({ watch, read }), request);
@@ -69,6 +73,16 @@ export async function attempt(
     });
   } finally {
     watch.end();
+  }
+}
+
+/** An answer that is there, and was paid for, is not lost with the connection that brought it. */
+async function* asFarAsNeeded(pieces: AsyncIterable<Piece>, collector: Collector): AsyncGenerator<Piece> {
+  try {
+    yield* pieces;
+  } catch (error) {
+    const isSaid = error instanceof Error && 'error' in error;
+    if (!collector.isWhole || isSaid) throw error;
   }
 }
 

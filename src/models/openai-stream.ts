@@ -84,6 +84,10 @@ export class ChatCollector {
   #model = '';
   #finishReason: string | undefined;
 
+  get isWhole(): boolean {
+    return this.#finishReason !== undefined;
+  }
+
   /**
    * Takes a chunk in; returns what a viewer may be shown of it.
    * @throws what an upstream of the server is said to have failed with, in the shape of the SDK's errors.

@@ -72,6 +72,10 @@ export class ResponsesCollector {
     this.#provider = provider;
   }
 
+  get isWhole(): boolean {
+    return this.#status !== undefined;
+  }
+
   /** @throws what a `failed` or `error` event says, in the shape of the SDK's errors. */
   add(piece: unknown): ModelDelta[] {
     const event = (piece ?? {}) as StreamEvent;

@@ -9,6 +9,9 @@ export const DEFAULT_IDLE_TIMEOUT = 300_000;
 /** Milliseconds that an answer which is not streamed may take to begin. */
 export const DEFAULT_ANSWER_TIMEOUT = 1_800_000;
 
+/** Milliseconds that the counts, and the end of the stream, may take after an answer. */
+const ENDING_TIME = 10_000;
+
 const WATCH = Symbol('watch');
 
 /**
@@ -17,6 +20,7 @@ const WATCH = Symbol('watch');
  */
 export async function watchedFetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
   const watch = (init as { [WATCH]?: Watch } | undefined)?.[WATCH];
+  watch?.begin();
   const response = await ownOriginFetch(input, watch?.isPatient ? { ...init, ...patience() } : init);
   return watch ? watch.watched(response) : response;
 }
@@ -53,6 +57,8 @@ export class Watch {
   readonly isPatient: boolean;
   readonly #controller = new AbortController();
   readonly #idle: number;
+  readonly #beginning: number | undefined;
+  #limit: number;
   readonly #outer: AbortSignal;
   #timer: NodeJS.Timeout | undefined;
   #waited = 0;
@@ -61,10 +67,12 @@ export class Watch {
   constructor(outer: AbortSignal, { idle, beginning }: WatchTimes) {
     this.#outer = outer;
     this.#idle = idle;
+    this.#limit = idle;
+    this.#beginning = beginning;
     this.isPatient = beginning !== undefined;
     if (outer.aborted) this.#stop();
     else outer.addEventListener('abort', this.#stop, { once: true });
-    this.#wait(beginning ?? idle);
+    this.begin();
   }
 
   get signal(): AbortSignal {
@@ -76,10 +84,22 @@ export class Watch {
     return this.#silent;
   }
 
+  /** A request is sent; a turn that pauses takes several. */
+  begin(): void {
+    this.#limit = this.#idle;
+    this.#wait(this.#beginning ?? this.#idle);
+  }
+
   /** Something arrived. */
   touch(): void {
-    if (this.#waited === this.#idle) this.#timer?.refresh();
-    else this.#wait(this.#idle);
+    if (this.#waited === this.#limit) this.#timer?.refresh();
+    else this.#wait(this.#limit);
+  }
+
+  /** All has arrived that is needed. */
+  expectEnd(): void {
+    this.#limit = Math.min(this.#idle, ENDING_TIME);
+    this.touch();
   }
 
   #wait(milliseconds: number): void {
@@ -94,7 +114,7 @@ export class Watch {
   end(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    this.#waited = this.#idle;
+    this.#waited = this.#limit;
     this.#outer.removeEventListener('abort', this.#stop);
   }
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { anthropicClient } from '../../src/models/anthropic.ts';
 import { openaiClient } from '../../src/models/openai.ts';
 import { responsesClient } from '../../src/models/responses.ts';
+import type { WireOptions } from '../../src/models/wire.ts';
 import { asked, block, completed, grep, type Make, message, stopped, streamed } from './one-answer.ts';
 import { never, request, user } from './requests.ts';
 import { chat, event, openStream, streamServer } from './stream-server.ts';
@@ -50,6 +51,32 @@ describe('a stream', () => {
     // a second one is made when a request follows before the first was put back
     expect(sockets.size).toBeLessThan(3);
     await server.close();
+  });
+
+  const whole: [string, Make, string][] = [
+    ['chat completions', openaiClient, chat({ content: 'a' }, 'stop')],
+    ['the messages wire', anthropicClient, saysA + event('message_delta', { delta: { stop_reason: 'end_turn' } })],
+  ];
+  it.each(whole)('of %s that breaks after the answer has given it', async (_, make, parts) => {
+    const reply = await asked(make, (response) => {
+      openStream(response);
+      response.write(parts, () => response.destroy());
+    });
+    expect(reply).toMatchObject({ text: 'a', finishReason: 'stop' });
+  });
+
+  it.each(whole)('of %s that falls silent after the answer has given it', async (_, make, parts) => {
+    const patient = (options: WireOptions) => make({ ...options, idleTimeout: 500 });
+    const reply = await asked(patient, (response) => {
+      openStream(response);
+      response.write(parts);
+    });
+    expect(reply).toMatchObject({ text: 'a', finishReason: 'stop' });
+  });
+
+  it('that says after the answer that it failed has failed', async () => {
+    const error = 'data: {"error":{"message":"no room"}}\n\n';
+    await expect(streamed(openaiClient, chat({ content: 'a' }, 'stop'), error)).rejects.toThrow('no room');
   });
 
   it('of the messages wire needs no names of events', async () => {
