@@ -7,7 +7,7 @@ import type { FoundFile } from './scan.ts';
 import type { Diagnostic } from './types.ts';
 
 /** Changes with the shape of what is kept, or with what the parser makes of a file. */
-const VERSION = 3;
+const VERSION = 4;
 const FORGET_AFTER_MS = 60 * 24 * 3_600_000;
 
 /** What few files have besides a name and a description. */

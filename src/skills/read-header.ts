@@ -4,7 +4,16 @@ import type { KeyId } from './keys.ts';
 import { Occurrences, type Report } from './occurrences.ts';
 import { intersectRules, readTools } from './tool-lists.ts';
 import type { RunAs, Skill, SkillLimits } from './types.ts';
-import { type Reading, readChoice, readCount, readDuration, readFlag, readMoney, readParameters } from './values.ts';
+import {
+  isNothing,
+  type Reading,
+  readChoice,
+  readCount,
+  readDuration,
+  readFlag,
+  readMoney,
+  readParameters,
+} from './values.ts';
 
 /** What the front matter says, before names and defaults that come from the file. */
 export interface HeaderValues
@@ -51,7 +60,7 @@ export function readHeader(fields: readonly Field[], report: Report): HeaderValu
     readOnly: keys.strictest('read-only', readFlag, [true, false]) ?? narrow,
     model: inherited(keys.text('model')),
     effort: inherited(keys.text('effort')),
-    argumentHint: keys.text('argument-hint'),
+    argumentHint: unlessNothing(keys.text('argument-hint')),
     argumentNames: argumentNames(keys, report),
     requires: keys.list('requires', 'commas'),
     preload: keys.list('skills', 'commas-and-blanks'),
@@ -66,7 +75,12 @@ export function readHeader(fields: readonly Field[], report: Report): HeaderValu
   };
 }
 
-const inherited = (text: string | undefined): string | undefined => (text === 'inherit' ? undefined : text);
+/** YAML's `null` is text in a name or a description, as the specification has it; here it would be sent to a provider. */
+const unlessNothing = (text: string | undefined): string | undefined =>
+  text === undefined || isNothing(text) ? undefined : text;
+
+const inherited = (text: string | undefined): string | undefined =>
+  text === 'inherit' ? undefined : unlessNothing(text);
 
 const invocationOf = (value: Value): Reading<'auto' | 'manual'> =>
   readChoice(value, { auto: 'auto', automatic: 'auto', manual: 'manual' });

@@ -8,7 +8,8 @@ const UNSET = { is: 'unset' } as const;
 const UNREADABLE = { is: 'unreadable' } as const;
 const set = <T>(value: T): Reading<T> => ({ is: 'set', value });
 
-const isNothing = (text: string): boolean => /^(?:|~|null)$/i.test(text.trim());
+/** Empty, or the ways in which YAML writes that there is nothing. */
+export const isNothing = (text: string): boolean => /^(?:|~|null)$/i.test(text.trim());
 
 /** `true`, `yes`, `1`, `on` and their opposites. */
 export function readFlag(value: Value): Reading<boolean> {

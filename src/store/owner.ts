@@ -34,8 +34,7 @@ export function describeOwner(owner: string): string {
 /** False only when the owner is certainly gone: a process of this machine that no longer lives. */
 export function mayBeAlive(owner: string): boolean {
   const parsed = parseOwner(owner);
-  if (!parsed || parsed.host !== hostname()) return true;
-  if (spaceOf(parsed.token) !== spaceOf(tokenOf(process.pid) ?? '')) return true;
+  if (!parsed || !isInReach(parsed)) return true;
   try {
     process.kill(parsed.pid, 0);
   } catch (error) {
@@ -43,6 +42,10 @@ export function mayBeAlive(owner: string): boolean {
   }
   return parsed.token === '' || tokenOf(parsed.pid) === parsed.token;
 }
+
+/** Whether a process here can tell if the owner lives: nobody can of another machine, boot or container. */
+export const isInReach = ({ host, token }: Owner): boolean =>
+  host === hostname() && spaceOf(token) === spaceOf(tokenOf(process.pid) ?? '');
 
 /**
  * On Linux `<start time>-<boot id>-<pid namespace>`: a recycled pid has another start time, and pids of

@@ -9,7 +9,6 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { hashOf } from '../../src/skills/hash.ts';
@@ -20,6 +19,7 @@ import type { PlannedSkill } from '../../src/skills/install/plan.ts';
 import { applyRemovals, planRemoval, planRemovalOfInstalled } from '../../src/skills/install/remove.ts';
 import { applyChanges, recover } from '../../src/skills/install/transaction.ts';
 import { verifyInstalled } from '../../src/skills/install/verify.ts';
+import { processOwner } from '../../src/store/owner.ts';
 import { namesOf } from './folder.ts';
 import { skillText } from './install-archives.ts';
 import { InstallFolder } from './install-place.ts';
@@ -158,7 +158,7 @@ describe('the lock', () => {
     writeFileSync(folder.lock, /[{<]/.test(text) ? text : JSON.stringify(lock));
     await expect(verifyInstalled(folder.place)).rejects.toMatchObject({ code: 'config' });
     await expect(folder.update()).rejects.toMatchObject({ code: 'config' });
-    await expect(planRemovalOfInstalled('a', folder.place)).rejects.toMatchObject({ code: 'config' });
+    await expect(planRemovalOfInstalled('a', folder.place, signal)).rejects.toMatchObject({ code: 'config' });
     const { skills, diagnostics } = await folder.open();
     expect(skills).toHaveLength(2);
     expect(diagnostics.some(({ code }) => code === 'lock-unreadable')).toBe(true);
@@ -252,6 +252,18 @@ describe('writing', () => {
     expect((await verifyInstalled(folder.place)).every(({ status }) => status === 'ok')).toBe(true);
   });
 
+  test('that was killed half way leaves nothing that passes for edits', async () => {
+    await folder.install('./src');
+    await killed('a lock that was never written');
+    expect(await folder.plan('./src')).toMatchObject({ skills: [{ action: 'keep' }, { action: 'keep' }] });
+    await killed('a lock that was never written');
+    expect(await folder.update()).toMatchObject({ lost: [] });
+    await killed('a lock that was never written');
+    writeFileSync(inPlace('.skills.lock.0123456789ab.tmp'), '{');
+    expect(await planRemovalOfInstalled('a', folder.place, signal)).toMatchObject({ files: 2, edited: false });
+    expect(folder.installed().filter((path) => path.includes('.install-') || path.endsWith('.tmp'))).toEqual([]);
+  });
+
   test('that was killed after the lock was written is finished by the next one', async () => {
     await folder.install('./src');
     await killed(readFileSync(folder.lock, 'utf8'));
@@ -274,13 +286,36 @@ describe('writing', () => {
 describe('the lock of the folder', () => {
   const owner = (): string => inPlace('.skills.lock.owner');
 
+  const heldBy = (holder: string, at = Date.now()): void => {
+    mkdirSync(folder.place.folder, { recursive: true });
+    writeFileSync(owner(), JSON.stringify({ owner: holder, at }));
+  };
+
   test('of a process that is gone does not keep others out', async () => {
-    mkdirSync(folder.place.folder);
     const child = spawn(process.execPath, ['-e', '']);
     await new Promise((resolve) => child.once('exit', resolve));
-    writeFileSync(owner(), JSON.stringify({ pid: child.pid, host: hostname(), at: Date.now() }));
+    heldBy(processOwner().replace(`:${process.pid}:`, `:${child.pid}:`));
     await folder.install('./src');
     expect(existsSync(owner())).toBe(false);
+  });
+
+  const onLinux = test.skipIf(process.platform !== 'linux');
+  const [host, pid, token = ''] = processOwner().split(':');
+
+  onLinux('of a process whose number another one has by now does not keep others out', async () => {
+    heldBy(`${host}:${pid}:1${token}:x`);
+    await folder.install('./src');
+    expect(existsSync(owner())).toBe(false);
+  });
+
+  onLinux('of another container, whose processes nobody here sees, holds until it is forgotten', async () => {
+    // no process here has the number, and none has to
+    const elsewhere = `${host}:4194304:${token.replace(/\d+$/, '1')}:x`;
+    heldBy(elsewhere);
+    const waiting = withFolderLock(folder.place.folder, AbortSignal.timeout(300), async () => 'inside');
+    await expect(waiting).rejects.toThrow('timeout');
+    heldBy(elsewhere, Date.now() - 11 * 60_000);
+    expect(await withFolderLock(folder.place.folder, signal, async () => 'inside')).toBe('inside');
   });
 
   test('lets one in at a time, and gives way to a stop', async () => {
@@ -306,9 +341,10 @@ describe('the lock of the folder', () => {
 describe('removing', () => {
   test('takes the folder and the entry of the lock, and the last one takes the lock', async () => {
     await folder.install('./src');
-    for (const name of ['a', 'b']) await applyRemovals([(await planRemovalOfInstalled(name, folder.place))!], signal);
+    for (const name of ['a', 'b'])
+      await applyRemovals([(await planRemovalOfInstalled(name, folder.place, signal))!], signal);
     expect(folder.installed()).toEqual([]);
-    expect(await planRemovalOfInstalled('a', folder.place)).toBeUndefined();
+    expect(await planRemovalOfInstalled('a', folder.place, signal)).toBeUndefined();
   });
 
   test('takes several or, when one cannot be taken, none', async () => {
@@ -317,9 +353,9 @@ describe('removing', () => {
     const removals = async () => {
       const { skills } = await folder.open();
       return [
-        (await planRemovalOfInstalled('a', folder.place))!,
+        (await planRemovalOfInstalled('a', folder.place, signal))!,
         await planRemoval(skills.find(({ name }) => name === 'mine')!),
-        (await planRemovalOfInstalled('b', folder.place))!,
+        (await planRemovalOfInstalled('b', folder.place, signal))!,
       ];
     };
     const before = folder.installed();
@@ -342,7 +378,7 @@ describe('removing', () => {
     const elsewhere = join(folder.path, 'elsewhere');
     renameSync(inPlace('skills/a'), elsewhere);
     symlinkSync(elsewhere, inPlace('skills/a'));
-    const removal = (await planRemovalOfInstalled('a', folder.place))!;
+    const removal = (await planRemovalOfInstalled('a', folder.place, signal))!;
     expect(removal).toMatchObject({ is: 'link', edited: true });
     await applyRemovals([removal], signal);
     expect(existsSync(join(elsewhere, 'SKILL.md'))).toBe(true);

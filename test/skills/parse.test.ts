@@ -257,6 +257,9 @@ describe('restrictions', () => {
     ['timeout: 500ms', { limits: { timeout: 500 } }],
     ['max-steps: unlimited', { limits: {} }],
     ['model: inherit', { model: undefined }],
+    ['model: null', { model: undefined }],
+    ['effort: ~', { effort: undefined }],
+    ['argument-hint: Null', { argumentHint: undefined }],
     ['disallowedTools: [Bash]', { disallowedTools: [{ tool: 'shell' }] }],
   ])('reads %s', async (header, expected) => {
     const skill = await skillOf(header);

@@ -18,7 +18,7 @@ export const skillRemove: Handler<typeof skillRemoveFlags> = ({ flags, args }) =
     const loaded = await loadSettings(flags);
     const removals = new Map<string, Removal>();
     for (const name of args) {
-      const removal = await find(name, flags.scope, loaded);
+      const removal = await find(name, flags.scope, loaded, signal);
       removals.set(removal.path, removal);
     }
     const planned = [...removals.values()];
@@ -42,9 +42,14 @@ export const skillRemove: Handler<typeof skillRemoveFlags> = ({ flags, args }) =
   });
 
 /** An installed skill by its lock, else one of the library that lies in a folder of the user's or the project's. */
-async function find(name: string, scope: 'project' | 'user' | undefined, loaded: LoadedConfig): Promise<Removal> {
+async function find(
+  name: string,
+  scope: 'project' | 'user' | undefined,
+  loaded: LoadedConfig,
+  signal: AbortSignal,
+): Promise<Removal> {
   for (const place of placesOf(scope, loaded)) {
-    const installed = await planRemovalOfInstalled(name, place);
+    const installed = await planRemovalOfInstalled(name, place, signal);
     if (installed !== undefined) return installed;
   }
   const skill = findSkill(

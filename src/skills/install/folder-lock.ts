@@ -1,19 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import { link, open, readFile, rename, rm } from 'node:fs/promises';
-import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ReasonixError } from '../../core/errors.ts';
+import { describeOwner, isInReach, mayBeAlive, parseOwner, processOwner } from '../../store/owner.ts';
 
 const NAME = '.skills.lock.owner';
 const PATIENCE = 10_000;
 const PAUSE = 50;
-/** Of an owner on another machine, that nobody here can ask. */
+/** Of an owner on another machine or in another container, that nobody here can ask. */
 const FORGOTTEN = 10 * 60_000;
 
-interface Owner {
-  pid: number;
-  host: string;
+interface Holder {
+  /** As `processOwner` names it: a number alone may be another process by now, or one of another container. */
+  owner: string;
   at: number;
 }
 
@@ -36,19 +36,14 @@ async function take(file: string, signal: AbortSignal): Promise<string> {
   const until = Date.now() + PATIENCE;
   for (;;) {
     signal.throwIfAborted();
-    const mine = JSON.stringify({
-      pid: process.pid,
-      host: hostname(),
-      at: Date.now(),
-      key: randomBytes(8).toString('hex'),
-    });
+    const mine = JSON.stringify({ owner: processOwner(), at: Date.now() } satisfies Holder);
     if (await create(file, mine)) return mine;
     const theirs = await contentOf(file);
     if (theirs === undefined) continue;
-    const owner = ownerOf(theirs);
-    if (isGone(owner)) await discard(file, theirs);
+    const holder = holderOf(theirs);
+    if (holder === undefined || isGone(holder)) await discard(file, theirs);
     else if (Date.now() > until) {
-      throw new ReasonixError('skill_refused', `process ${owner?.pid ?? '?'} is changing the same skills`, {
+      throw new ReasonixError('skill_refused', `${describeOwner(holder.owner)} is changing the same skills`, {
         hint: `wait until it is done; if nothing runs, delete ${file}`,
       });
     } else await delay(PAUSE, undefined, { signal }).catch(() => signal.throwIfAborted());
@@ -87,24 +82,17 @@ async function discard(file: string, judged: string): Promise<void> {
 
 const contentOf = (file: string): Promise<string | undefined> => readFile(file, 'utf8').catch(() => undefined);
 
-function ownerOf(text: string): Owner | undefined {
+function holderOf(text: string): Holder | undefined {
   try {
-    const { pid, host, at } = JSON.parse(text) as Owner;
-    return typeof pid === 'number' && typeof host === 'string' && typeof at === 'number'
-      ? { pid, host, at }
-      : undefined;
+    const { owner, at } = JSON.parse(text) as Holder;
+    return typeof owner === 'string' && typeof at === 'number' ? { owner, at } : undefined;
   } catch {
     return undefined;
   }
 }
 
-function isGone(owner: Owner | undefined): boolean {
-  if (owner === undefined) return true;
-  if (owner.host !== hostname()) return Date.now() - owner.at > FORGOTTEN;
-  try {
-    process.kill(owner.pid, 0);
-    return false;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'ESRCH';
-  }
+function isGone({ owner, at }: Holder): boolean {
+  const parsed = parseOwner(owner);
+  if (parsed !== undefined && isInReach(parsed)) return !mayBeAlive(owner);
+  return Date.now() - at > FORGOTTEN;
 }

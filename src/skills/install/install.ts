@@ -10,7 +10,7 @@ import { type Download, openSource } from './open-source.ts';
 import type { InstallPlace } from './place.ts';
 import { type PlanContext, type PlannedSkill, planSkills } from './plan.ts';
 import { parseSource, type Source, sourceText } from './source.ts';
-import { applyChanges, type Change } from './transaction.ts';
+import { applyChanges, type Change, settle } from './transaction.ts';
 import type { SourceTree } from './tree.ts';
 
 export interface InstallContext {
@@ -55,6 +55,7 @@ export interface InstallPlan {
  */
 export async function planInstall(request: InstallRequest, context: InstallContext): Promise<InstallPlan> {
   const source = parseSource(request.source, { base: request.cwd, ref: request.ref });
+  await settle(context.place, context.signal);
   const locked = await loadLock(context.place.folder);
   return withSource(source, context, async (tree, { skills, notes }) => {
     if (skills.length === 0) throw nothingFound(request.source, notes);
@@ -77,6 +78,7 @@ export async function planInstall(request: InstallRequest, context: InstallConte
  * @throws ReasonixError `skill_not_found` when `name` is not installed, `skill_refused` as for an installation.
  */
 export async function planUpdate(name: string | undefined, context: InstallContext): Promise<InstallPlan> {
+  await settle(context.place, context.signal);
   const locked = await loadLock(context.place.folder);
   const wanted = name === undefined ? [...locked] : [...locked].filter(([each]) => each === name);
   if (name !== undefined && wanted.length === 0) throw notInstalled(name, locked);

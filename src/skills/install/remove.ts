@@ -10,7 +10,7 @@ import { loadLock, saveLock } from './lock-file.ts';
 import { readInstalled } from './on-disk.ts';
 import { type InstallPlace, targetOf } from './place.ts';
 import { refused } from './refused.ts';
-import { recover } from './transaction.ts';
+import { recover, settle } from './transaction.ts';
 
 /** What removing a skill takes away. */
 export interface Removal {
@@ -29,7 +29,12 @@ export interface Removal {
  * Says what removing an installed skill takes away; nothing when the place has none of this name.
  * @throws ReasonixError `config` for a broken lock.
  */
-export async function planRemovalOfInstalled(name: string, place: InstallPlace): Promise<Removal | undefined> {
+export async function planRemovalOfInstalled(
+  name: string,
+  place: InstallPlace,
+  signal: AbortSignal,
+): Promise<Removal | undefined> {
+  await settle(place, signal);
   const entry = (await loadLock(place.folder)).get(name);
   if (entry === undefined) return undefined;
   const path = await targetOf(place, entry.path);

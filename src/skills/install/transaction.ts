@@ -30,6 +30,8 @@ interface Journal {
 
 const WORK = /^\.install-[0-9a-f]{12}$/;
 const JOURNAL = /^\.install-[0-9a-f]{12}\.json$/;
+/** What `saveLock` writes before it is renamed. */
+const NEXT_LOCK = /^\.skills\.lock\.[0-9a-f]{12}\.tmp$/;
 
 /**
  * Makes all changes and writes the lock, or leaves everything as it was. New files are complete beside
@@ -52,12 +54,29 @@ export async function applyChanges(
     });
   } catch (error) {
     if (made !== undefined) await removeEmpty(place.folder, dirname(made));
-    if (ReasonixError.isInstance(error) || signal.aborted) throw error;
-    throw refused(
-      `the skills could not be written to ${place.folder}: ${messageOf(error)}`,
-      'nothing was changed; check permissions and free space',
-      error,
-    );
+    throw notWritten(place, signal, error);
+  }
+}
+
+function notWritten({ folder }: InstallPlace, signal: AbortSignal, error: unknown): unknown {
+  if (ReasonixError.isInstance(error) || signal.aborted) return error;
+  return refused(
+    `the skills could not be written to ${folder}: ${messageOf(error)}`,
+    'nothing was changed; check permissions and free space',
+    error,
+  );
+}
+
+/**
+ * Undoes what a killed process left half done, before anybody looks at the place to plan: new files whose
+ * lock was never written would pass for edits of the user. Waits for a process that is at work.
+ */
+export async function settle(place: InstallPlace, signal: AbortSignal): Promise<void> {
+  if ((await leftIn(place)).length === 0) return;
+  try {
+    await withFolderLock(place.folder, signal, () => recover(place));
+  } catch (error) {
+    throw notWritten(place, signal, error);
   }
 }
 
@@ -184,10 +203,20 @@ export async function recover(place: InstallPlace): Promise<void> {
     }
     await rm(file, { force: true });
   }
+  for (const each of await leftIn(place)) await rm(each, { recursive: true, force: true });
+}
+
+/** Journals and prepared files that are there now. */
+async function leftIn(place: InstallPlace): Promise<string[]> {
+  const left: string[] = [];
+  for (const pattern of [JOURNAL, NEXT_LOCK]) {
+    left.push(...(await namesIn(place.folder, pattern)).map((name) => join(place.folder, name)));
+  }
   for (const root of ['skills', 'agents']) {
     const folder = dirname(await targetOf(place, `${root}/x`));
-    for (const name of await namesIn(folder, WORK)) await rm(join(folder, name), { recursive: true, force: true });
+    left.push(...(await namesIn(folder, WORK)).map((name) => join(folder, name)));
   }
+  return left;
 }
 
 const namesIn = async (folder: string, pattern: RegExp): Promise<string[]> =>
