@@ -132,10 +132,13 @@ export class Budget {
       if (!full) break;
       await full.#reserved.nextEnd(signal);
     }
-    for (const { level } of this.#upwards()) level.#reserved.add(amount);
-    return () => {
-      for (const { level } of this.#upwards()) level.#reserved.giveBack(amount);
-    };
+    return this.#add(amount);
+  }
+
+  /** As `reserve`, for what can be done without: nothing, at once, where it does not fit beside calls under way. */
+  setAside(amount: Readonly<Record<Shared, number>>): (() => void) | undefined {
+    const fits = (which: Shared) => amount[which] < (this.room(which, 0)?.left ?? Infinity);
+    return fits('tokens') && fits('cost') ? this.#add(amount) : undefined;
   }
 
   /** As `reserve`, for the step that a limit of this level grants: those above it hold. */
@@ -201,6 +204,13 @@ export class Budget {
       nearest = nearest === undefined ? left : Math.min(nearest, left);
     }
     return nearest;
+  }
+
+  #add(amount: Readonly<Record<Shared, number>>): () => void {
+    for (const { level } of this.#upwards()) level.#reserved.add(amount);
+    return () => {
+      for (const { level } of this.#upwards()) level.#reserved.giveBack(amount);
+    };
   }
 
   /** The nearest level, from this one upwards, that has a ledger. */

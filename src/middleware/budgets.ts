@@ -1,10 +1,11 @@
 import { ReasonixError } from '../core/errors.ts';
 import { type LimitHit, LimitReached } from '../core/limits.ts';
-import { costOf, totalTokens, type Usage } from '../core/usage.ts';
-import type { ModelReply } from '../models/contract.ts';
+import { costOf, type Price, totalTokens, type Usage } from '../core/usage.ts';
+import type { ModelReply, ResolvedModel } from '../models/contract.ts';
 import { estimateUsage } from '../models/estimate.ts';
 import { costOfReply } from '../models/prices.ts';
 import { defineMiddleware, type Middleware, type ModelCall, type TurnView } from '../session/middleware.ts';
+import { mostCost } from './most-cost.ts';
 
 /** Fewer tokens than this make no answer: a call with less room than that still gets so many. */
 const SHORTEST_ANSWER = 256;
@@ -86,7 +87,14 @@ interface Use {
 function mostUseOf({ request, model }: ModelCall): Use {
   const input = estimateUsage(request, { text: '', toolCalls: [] });
   const most = { ...input, output: request.maxOutputTokens ?? SHORT_ANSWER };
-  return { input, tokens: totalTokens(most), cost: (model.price && costOf(most, model.price)) ?? 0 };
+  return { input, tokens: totalTokens(most), cost: mostCost(model, most) ?? 0 };
+}
+
+/** The price of the model that a request of so many tokens goes to now, which may be a fallback. */
+function priceNow({ price, fallbacks, next }: ResolvedModel, tokens: number): Price | undefined {
+  const asked = next?.(tokens).name;
+  const fallback = fallbacks?.find(({ name }) => name === asked);
+  return fallback ? fallback.price : price;
 }
 
 /** Tokens that the answer may have, where the budget leaves room for a short one only. */
@@ -96,15 +104,11 @@ function answerRoom(
 ): { tokens: number; hit: LimitHit } | undefined {
   const tokens = budget.room('tokens', own.tokens);
   const cost = budget.room('cost', own.cost);
+  const price = priceNow(model, own.input.input);
   const rooms = [
     ...(tokens ? [{ tokens: tokens.left - own.input.input, hit: tokens.hit }] : []),
-    ...(cost && model.price?.output
-      ? [
-          {
-            tokens: ((cost.left - (costOf(own.input, model.price) ?? 0)) * 1_000_000) / model.price.output,
-            hit: cost.hit,
-          },
-        ]
+    ...(cost && price?.output
+      ? [{ tokens: ((cost.left - (costOf(own.input, price) ?? 0)) * 1_000_000) / price.output, hit: cost.hit }]
       : []),
   ];
   const least = rooms.reduce<(typeof rooms)[number] | undefined>(

@@ -8,6 +8,7 @@ import { defineMiddleware, type Middleware, type ModelCall } from '../session/mi
 import type { Thread } from '../session/thread.ts';
 import { clip } from './clipping.ts';
 import type { CompactionJob, Compactor } from './compaction/compactor.ts';
+import { mostCost } from './most-cost.ts';
 
 /** Most of a window that one result may take. */
 const LARGEST_RESULT = 0.25;
@@ -28,11 +29,14 @@ type Asked = ModelWindow & { name: string };
  * or because only a fallback model with a smaller window is left, is compacted and sent once more.
  */
 export function compaction(compactor: Compactor): Middleware {
-  /** Windows that were found to be smaller than configured, by model. */
-  const shown = new Map<string, number>();
+  /** Windows that were found to be smaller than configured, by model: as a provider named them. */
+  const named = new Map<string, number>();
+  /** The same without a number: what a thread was refused with tells of no other, whose size is estimated better. */
+  const guessed = new WeakMap<Thread, Map<string, number>>();
   const windows = new WeakMap<Thread, number>();
 
-  const windowOf = (asked: Asked): number => Math.min(roomOf(asked), shown.get(asked.name) ?? Number.POSITIVE_INFINITY);
+  const windowOf = (asked: Asked, thread: Thread): number =>
+    Math.min(roomOf(asked), named.get(asked.name) ?? Infinity, guessed.get(thread)?.get(asked.name) ?? Infinity);
 
   async function compact(
     call: ModelCall,
@@ -48,10 +52,18 @@ export function compaction(compactor: Compactor): Middleware {
     const { model, room } = error.details;
     const refused = call.model.fallbacks?.find(({ name }) => name === model) ?? asked;
     if (typeof room === 'number') return refused;
-    const { tokens } = call.turn.thread.size;
-    const named = windowIn(error.message);
-    const real = named === undefined ? SHOWN_WINDOW * tokens : Math.max(named - (refused.answerTokens ?? 0), named / 2);
-    shown.set(refused.name, Math.min(windowOf(refused), real));
+    const { thread } = call.turn;
+    const whole = windowIn(error.message);
+    if (whole === undefined) {
+      const own = guessed.get(thread) ?? new Map<string, number>();
+      guessed.set(
+        thread,
+        own.set(refused.name, Math.min(windowOf(refused, thread), SHOWN_WINDOW * thread.size.tokens)),
+      );
+    } else {
+      const real = Math.max(whole - (refused.answerTokens ?? 0), whole / 2);
+      named.set(refused.name, Math.min(named.get(refused.name) ?? Infinity, real));
+    }
     return refused;
   }
 
@@ -62,7 +74,7 @@ export function compaction(compactor: Compactor): Middleware {
       if (compactor.at === 0) return next(call);
       const { thread } = call.turn;
       const asked = askedFor(call.model, thread.size.tokens);
-      const window = windowOf(asked);
+      const window = windowOf(asked, thread);
       windows.set(thread, window);
       const isFull = thread.size.tokens >= compactor.at * window;
       const current = (isFull ? await compact(call, window, 'window') : undefined) ?? call;
@@ -74,7 +86,7 @@ export function compaction(compactor: Compactor): Middleware {
       } catch (error) {
         if (!ReasonixError.isInstance(error, 'context_length')) throw error;
         const refused = learnt(call, asked, error);
-        const left = windowOf(refused);
+        const left = windowOf(refused, thread);
         windows.set(thread, left);
         const smaller = await compact(call, left, 'overflow');
         if (!smaller) throw overflow(call, refused.name, left, error);
@@ -120,8 +132,11 @@ function jobOf(call: ModelCall, window: number, reason: CompactionJob['reason'])
     reason,
     signal,
     // After a limit nothing is spent but on the last word.
-    affords: ({ price }, tokens) =>
-      !isLast && (!budget.limits('cost') || price !== undefined) && tokens < (budget.room('tokens')?.left ?? Infinity),
+    setAside: (model, usage) => {
+      const cost = mostCost(model, usage);
+      if (isLast || (budget.limits('cost') && cost === undefined)) return undefined;
+      return budget.setAside({ tokens: totalTokens(usage), cost: cost ?? 0 });
+    },
     charge: ({ usage, cost }) => budget.charge({ tokens: totalTokens(usage), cost: cost ?? 0 }),
     progress: (text) => turn.progress(text),
     append: (events) => turn.append(events),

@@ -37,7 +37,7 @@ export async function compactNow(
     window: roomOf(model),
     reason: 'asked',
     signal,
-    affords: () => true,
+    setAside: () => () => {},
     charge: () => {},
     progress: (text) => host.observe({ kind: 'progress', session: id, text }),
     append: (events) => session.append(events),

@@ -1,5 +1,6 @@
 import type { EventOf, StoredEvent } from '../core/events.ts';
-import { addCost, addUsage, noUsage, totalTokens, type Usage } from '../core/usage.ts';
+import { isModelCall } from '../core/model-call.ts';
+import { addCost, addUsage, noUsage, type Usage } from '../core/usage.ts';
 import type { Observation } from '../session/host.ts';
 import type { TurnResult } from '../session/turn-result.ts';
 import { statusText } from '../subagents/result-text.ts';
@@ -158,7 +159,3 @@ const emptyTally = (): Tally => ({
   end: undefined,
   isFork: false,
 });
-
-/** Neither the host's own calls nor the copied answers of a fork, whose tokens stay with the source. */
-const isModelCall = ({ finishReason, usage }: EventOf<'assistant.message'>, isFork: boolean): boolean =>
-  finishReason !== 'host' && !(isFork && totalTokens(usage) === 0);

@@ -16,10 +16,16 @@ export async function listChildren(store: SessionStore, session: string): Promis
 
 /**
  * Reference, skill, state, figures, age and task of a session's children, newest first; when there are
- * more, a line says so.
+ * more, a line says so. One that is still at work is not left out for newer ones that have ended.
  */
 export async function childLines(store: SessionStore, session: string, limit: number): Promise<string[]> {
-  const { sessions, next } = await store.list({ parent: { session } }, { limit });
+  const parent = { session };
+  const { sessions: newest, next } = await store.list({ parent }, { limit });
+  const { sessions: open } = next ? await store.list({ parent, open: true }, { limit }) : { sessions: [] };
+  const older = open.filter((child) => !newest.some((each) => each.session === child.session));
+  let excess = newest.length + older.length - limit;
+  const kept = newest.toReversed().filter(({ status }) => status === 'open' || excess-- <= 0);
+  const sessions = [...kept.reverse(), ...older].slice(0, limit);
   const lines = await Promise.all(sessions.map((child) => childLine(store, child)));
   return next ? [...lines, prompt('more-subagents', { limit })] : lines;
 }

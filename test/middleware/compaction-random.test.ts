@@ -184,7 +184,7 @@ it('whatever the history: pairs, first task, pins, open calls and the newest par
         window: WINDOW,
         reason: 'window',
         signal: new AbortController().signal,
-        affords: () => true,
+        setAside: () => () => {},
         charge: () => {},
         progress: () => {},
         append,

@@ -316,6 +316,16 @@ describe('a provider that refuses a request for its length', () => {
     expect(compactionsIn(await bench.store.read(session.id))).toHaveLength(1);
   });
 
+  it('says nothing of the sessions of others when it names no window', async () => {
+    const bench = compacting((request) => {
+      return JSON.stringify(request.messages).includes('dense') ? tooLong('prompt is too long') : 'fine';
+    }, 128_000);
+    const [dense, other] = [await newSession(bench), await newSession(bench)];
+    expect((await turn(dense, 'dense')).reason).toContain('context_overflow');
+    expect(await turn(other, 'word '.repeat(1_000))).toMatchObject({ status: 'completed', answer: 'fine' });
+    expect(await turn(other, 'go on')).toMatchObject({ status: 'completed', answer: 'fine' });
+  });
+
   it('is left alone when compaction is off', async () => {
     const bench = compacting(() => tooLong('prompt is too long'), 128_000, { compactor: { at: 0 } });
     const session = await newSession(bench);

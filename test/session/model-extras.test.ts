@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { usageOf } from '../../src/cli/session/usage.ts';
 import type { StoredEvent } from '../../src/core/events.ts';
+import { noUsage } from '../../src/core/usage.ts';
 import { type ScriptedFunction, scriptedModel } from '../../src/models/scripted.ts';
 import { call, workshop } from '../runtime/workshop.ts';
 
@@ -95,4 +96,23 @@ test('usage tells what lost a cached prefix, and never calls an unknown price no
   expect(report.own.cost).toBeNull();
   expect(report.total.cost).toBeNull();
   expect(usageOf(events.slice(0, 2))).toMatchObject({ own: { cost: 2 }, children: { cost: 0 }, total: { cost: 2 } });
+});
+
+test('the usage of a fork has no steps for the answers that it took over', () => {
+  const at = '2026-01-01T00:00:00.000Z';
+  const answer = (seq: number, tokens: number) => ({
+    type: 'assistant.message',
+    text: 'x',
+    toolCalls: [],
+    usage: { ...noUsage(), input: tokens, output: tokens },
+    ...(tokens > 0 ? { cost: 1 } : {}),
+    model: 'm',
+    finishReason: 'stop',
+    seq,
+    at,
+  });
+  const start = { type: 'session.started', forkedFrom: { session: 's', seq: 2 }, seq: 1, at };
+  const report = usageOf([start, answer(2, 0), answer(3, 7)] as unknown as StoredEvent[]);
+  expect(report.steps.map(({ usage }) => usage.input)).toEqual([7]);
+  expect(report.total).toMatchObject({ cost: 1, usage: { input: 7 } });
 });

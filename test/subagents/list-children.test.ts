@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest';
+import { memoryStore } from '../../src/store/memory.ts';
+import { childLines } from '../../src/subagents/list-children.ts';
 import { call, workshop } from '../runtime/workshop.ts';
+import { ended, newLog, started, user } from '../store/samples.ts';
 
 test('list_subagents says of each child how it ended, what it used, when, and what it was asked', async () => {
   const shop = workshop();
@@ -26,4 +29,27 @@ test('list_subagents says of each child how it ended, what it used, when, and wh
     expect.stringMatching(/^sa_\w{26} · short · limit:steps · 2 steps · 25 tokens · \d+s ago · be quick$/),
     expect.stringMatching(/^sa_\w{26} · dig · completed · 1 step · 1005 tokens · \d+s ago · for gold$/),
   ]);
+});
+
+test('a child at work stays in a short list, however many newer ones have ended', async () => {
+  const store = memoryStore();
+  const { session: root, first } = newLog();
+  await store.append(root, 0, [first]);
+  const begin = async (name: string, isOpen: boolean) => {
+    const { session } = newLog();
+    const parent = { session: root, call: name };
+    const log = [started(session, { kind: 'child', root, parent, depth: 1 }), user(name)];
+    await store.append(session, 0, isOpen ? log : [...log, ended()]);
+    await new Promise((done) => setTimeout(done, 2));
+  };
+  await begin('early', true);
+  await begin('middle', false);
+  await begin('late', true);
+  for (let count = 0; count < 5; count++) await begin(`done ${count}`, false);
+
+  const tasks = async (limit: number) => (await childLines(store, root, limit)).map((line) => line.split(' · ').at(-1));
+  expect((await tasks(4)).slice(0, 4)).toEqual(['done 4', 'done 3', 'late', 'early']);
+  expect(await tasks(4)).toHaveLength(5);
+  expect((await tasks(1)).slice(0, 1)).toEqual(['late']);
+  expect(await tasks(20)).toHaveLength(8);
 });

@@ -1,6 +1,7 @@
 import type { EventOf, StoredEvent } from '../../core/events.ts';
 import type { LimitHit } from '../../core/limits.ts';
-import { addCost, addUsage, noUsage, totalTokens, type Usage } from '../../core/usage.ts';
+import { isModelCall } from '../../core/model-call.ts';
+import { addCost, addUsage, noUsage, type Usage } from '../../core/usage.ts';
 import type { Observation } from '../../session/host.ts';
 import { callText, parseObject } from '../format.ts';
 
@@ -136,7 +137,7 @@ export class ActivityTree {
       if (skill) this.#skillByCall.set(`${activity.session} ${id}`, skill);
     }
     // Neither the host's own calls nor the copied answers of a fork are model calls of this session.
-    if (event.finishReason === 'host' || (activity.isFork && totalTokens(event.usage) === 0)) return;
+    if (!isModelCall(event, activity.isFork)) return;
     activity.steps++;
     spend(activity, event);
   }

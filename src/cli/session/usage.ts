@@ -1,4 +1,5 @@
 import type { EventOf, StoredEvent } from '../../core/events.ts';
+import { isModelCall } from '../../core/model-call.ts';
 import { addCost, addUsage, noUsage, type Usage } from '../../core/usage.ts';
 
 /** One model call of a session. */
@@ -48,13 +49,15 @@ export function usageOf(events: readonly StoredEvent[]): UsageReport {
   let own: Sum = { usage: noUsage(), cost: 0 };
   let children: Sum = { usage: noUsage(), cost: 0 };
   let wasCompacted = false;
+  let isFork = false;
   for (const event of events) {
-    if (event.type === 'context.compacted') {
+    if (event.type === 'session.started') isFork = event.forkedFrom !== undefined;
+    else if (event.type === 'context.compacted') {
       wasCompacted = true;
       if (event.usage) own = add(own, event.usage, event.cost);
     } else if (event.type === 'usage') {
       children = add(children, event.usage, event.cost);
-    } else if (event.type === 'assistant.message' && event.finishReason !== 'host') {
+    } else if (event.type === 'assistant.message' && isModelCall(event, isFork)) {
       own = add(own, event.usage, event.cost);
       steps.push(stepOf(event, steps, wasCompacted));
       wasCompacted = false;

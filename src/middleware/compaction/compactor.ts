@@ -1,5 +1,6 @@
 import type { EventOf, SessionEvent } from '../../core/events.ts';
 import { prompt } from '../../core/prompts.ts';
+import { noUsage, type Usage } from '../../core/usage.ts';
 import type { ResolvedModel } from '../../models/contract.ts';
 import type { Compaction } from '../../session/compacted.ts';
 import type { Thread } from '../../session/thread.ts';
@@ -27,8 +28,8 @@ export interface CompactionJob {
   window: number;
   reason: NonNullable<EventOf<'context.compacted'>['reason']>;
   signal: AbortSignal;
-  /** Whether a model may be asked, for about so many tokens. */
-  affords(model: ResolvedModel, tokens: number): boolean;
+  /** Keeps room in the budget for a model call of about so much use, until what it gives is called; nothing without room. */
+  setAside(model: ResolvedModel, usage: Usage): (() => void) | undefined;
   charge(summary: Summary): void;
   progress(text: string): void;
   append(events: readonly SessionEvent[]): Promise<unknown>;
@@ -115,19 +116,25 @@ export class Compactor {
     const model = (await this.#options.model?.()) ?? job.model;
     const window = Math.min(model.contextWindow, goals.window);
     const record = recordOf(replaced, thread.size.charactersOf(window / 2));
-    if (!job.affords(model, thread.size.tokensOf(record.length) + answerRoom(window))) return undefined;
-    job.progress('summing up the older part of the conversation to make room');
-    const summary = await summarise({
-      model,
-      record,
-      limit: goals.summary,
-      window,
-      session: thread.session,
-      root: thread.started?.root,
-      signal,
-    });
-    if (summary) job.charge(summary);
-    return summary;
+    const input = thread.size.tokensOf(record.length);
+    const release = job.setAside(model, { ...noUsage(), input, output: answerRoom(window) });
+    if (!release) return undefined;
+    try {
+      job.progress('summing up the older part of the conversation to make room');
+      const summary = await summarise({
+        model,
+        record,
+        limit: goals.summary,
+        window,
+        session: thread.session,
+        root: thread.started?.root,
+        signal,
+      });
+      if (summary) job.charge(summary);
+      return summary;
+    } finally {
+      release();
+    }
   }
 }
 

@@ -12,38 +12,42 @@ const LEAST = 160;
 /** How the notice of an earlier compaction begins. */
 const NOTICE = prompt('compacted', { record: '' }).split('\n', 1)[0] ?? '';
 
+const isRecord = (message: Message): boolean =>
+  message.role === 'user' && message.origin === 'notice' && message.content.startsWith(NOTICE);
+
 /** What the record of a compaction says, as the model reads it. */
 export const noticeOf = (record: string): string => prompt('compacted', { record });
 
 /**
- * Messages as text for whoever sums them up, in at most about `limit` characters: the longest entries
- * are cut first; then older steps give way, but never what users and earlier compactions said.
+ * Messages as text for whoever sums them up, in at most about `limit` characters: the longest steps are cut
+ * first; then older ones give way. What users said is cut and left out only where it does not fit by itself,
+ * and what an earlier compaction said never is.
  */
 export function recordOf(messages: readonly Message[], limit = Number.POSITIVE_INFINITY): string {
   const entries = messages.flatMap((message) => entriesOf(message, limit));
-  const level = levelFor(
-    entries.map(lengthOf),
-    entries.reduce((sum, entry) => sum + lengthOf(entry), 0) - limit,
-    LEAST,
-  );
-  let excess = -limit;
-  for (const entry of entries) {
-    if (!entry.isKept) entry.text = shorten(entry.text, level, CUT);
-    excess += lengthOf(entry);
-  }
-  const shown = entries.filter((entry) => {
-    if (excess <= 0 || entry.isKept) return true;
-    excess -= lengthOf(entry);
-    return false;
-  });
+  const shown = fitted(fitted(entries, 'step', limit), 'said', limit);
   const left = entries.length - shown.length;
   const texts = shown.map(({ text }) => text);
   return (left > 0 ? [`(${left} older entries are left out.)`, ...texts] : texts).join('\n\n');
 }
 
+/** Entries with those of one kind cut, the longest first, and the oldest left out, until all fit. */
+function fitted(entries: readonly Entry[], kind: Entry['kind'], limit: number): readonly Entry[] {
+  const excessOf = (all: readonly Entry[]) => all.reduce((sum, entry) => sum + lengthOf(entry), -limit);
+  const lengths = entries.flatMap((entry) => (entry.kind === kind ? [lengthOf(entry)] : []));
+  const level = levelFor(lengths, excessOf(entries), LEAST);
+  const cut = entries.map((entry) => (entry.kind === kind ? { kind, text: shorten(entry.text, level, CUT) } : entry));
+  let excess = excessOf(cut);
+  return cut.filter((entry) => {
+    if (excess <= 0 || entry.kind !== kind) return true;
+    excess -= lengthOf(entry);
+    return false;
+  });
+}
+
 interface Entry {
   text: string;
-  isKept: boolean;
+  kind: 'step' | 'said' | 'record';
 }
 
 const lengthOf = ({ text }: Entry): number => text.length + 2;
@@ -51,10 +55,11 @@ const lengthOf = ({ text }: Entry): number => text.length + 2;
 const CUT = () => '[…]';
 
 function entriesOf(message: Message, limit: number): Entry[] {
-  const step = (text: string): Entry => ({ text, isKept: false });
+  const step = (text: string): Entry => ({ text, kind: 'step' });
   if (message.role === 'user') {
     const most = Math.min(message.origin === 'notice' ? MOST.notice : MOST.user, limit / 4);
-    return [{ text: `${message.origin}: ${shorten(message.content, most, CUT)}`, isKept: true }];
+    const kind = isRecord(message) ? 'record' : 'said';
+    return [{ text: `${message.origin}: ${shorten(message.content, most, CUT)}`, kind }];
   }
   if (message.role === 'tool') {
     const kind = message.isError ? 'error' : 'result';
@@ -72,7 +77,7 @@ function entriesOf(message: Message, limit: number): Entry[] {
  * what an earlier compaction had kept.
  */
 export function stepLines(messages: readonly Message[], limit: number): string {
-  const earlier = messages.findLast((message) => message.role === 'user' && message.content.startsWith(NOTICE));
+  const earlier = messages.findLast(isRecord);
   const kept = earlier?.role === 'user' ? clipStart(earlier.content.slice(NOTICE.length).trim(), limit / 2) : '';
   const lines = messages.filter((message) => message !== earlier).flatMap(lineOf);
   let room = limit - kept.length;

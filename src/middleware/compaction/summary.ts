@@ -1,6 +1,7 @@
 import { isCancellation } from '../../core/errors.ts';
 import { linkSignals } from '../../core/linked-signal.ts';
 import { prompt } from '../../core/prompts.ts';
+import { wellFormed } from '../../core/text.ts';
 import type { Usage } from '../../core/usage.ts';
 import type { ResolvedModel } from '../../models/contract.ts';
 import { costOfReply } from '../../models/prices.ts';
@@ -55,7 +56,7 @@ export async function summarise(request: SummaryRequest): Promise<Summary | unde
       { signal: linked.signal },
     );
     const { text, usage } = reply;
-    return { text: text.trim(), usage, cost: costOfReply(model, reply), model: reply.model };
+    return { text: wellFormed(text).trim(), usage, cost: costOfReply(model, reply), model: reply.model };
   } catch (error) {
     if (signal.aborted) throw isCancellation(error) ? error : signal.reason;
     return undefined;
