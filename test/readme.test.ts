@@ -14,7 +14,7 @@ import { parseSkill } from '../src/skills/parse.ts';
 import { resultText } from '../src/subagents/result-text.ts';
 import { runSkillTool } from '../src/tools/run-skill.ts';
 import type { SkillService } from '../src/tools/skill-service.ts';
-import { ensureBuilt } from './examples/run-example.ts';
+import { built } from './cli/workplace.ts';
 import { Reader } from './helpers/reader.ts';
 import { readPage, type Snippet, snippetsOf } from './helpers/snippets.ts';
 
@@ -25,7 +25,7 @@ const { version, scripts } = JSON.parse(readPage('package.json')) as {
 const DOCS = readdirSync(join(packageRoot, 'docs')).map((name) => `docs/${name}`);
 const PAGES = ['README.md', ...DOCS.filter((page) => page.endsWith('.md')).sort()];
 
-beforeAll(ensureBuilt);
+beforeAll(built);
 
 describe.each(PAGES)('%s', (page) => {
   const snippets = snippetsOf(page);
@@ -114,8 +114,17 @@ const CHECKS: Record<string, (snippet: Snippet, reader: Reader) => Promise<void>
       );
     }
   },
-  async json({ text }) {
-    expect(JSON.parse(text)).toBeTypeOf('object');
+  async json({ text }, reader) {
+    const { mcpServers = {} } = JSON.parse(text) as {
+      mcpServers?: Record<string, { command: string; args: string[] }>;
+    };
+    for (const { command, args } of Object.values(mcpServers)) {
+      // Clients start it anywhere, where npx would fetch what the registry has by that name.
+      expect(command).not.toBe('npx');
+      const [program, ...rest] = [command, ...args].map((word) => `'${word.replace('/my/project', reader.project)}'`);
+      const { code, stderr } = await reader.shell(`${[program, ...rest].join(' ')} < /dev/null`);
+      expect(code, stderr).toBe(0);
+    }
   },
   async yaml({ page, text }) {
     // Rules for alerts are read by test/deployment.test.ts.

@@ -56,8 +56,8 @@ export const COMMANDS: readonly Command[] = [
     name: 'mcp',
     summary: 'Serve the skills of a folder to other agents, as an MCP server on stdin and stdout.',
     details: [
-      'Their tools are run_skill, search_skills, read_skill, list_subagents and read_result. A client starts the server itself; most take this:',
-      '{ "mcpServers": { "reasonix": { "command": "npx", "args": ["reasonix", "mcp", "--cwd", "/my/project"] } } }',
+      'Their tools are run_skill, search_skills, read_skill, list_subagents and read_result. A client starts the server itself; most take this, with the whole path where reasonix is not on their PATH:',
+      '{ "mcpServers": { "reasonix": { "command": "reasonix", "args": ["mcp", "--cwd", "/my/project"] } } }',
       'A write that no rule allows is asked about where the client can put questions to its user, and refused elsewhere: name what may run with --allow. The end of stdin ends the server and cancels what still runs.',
     ],
     args: [],

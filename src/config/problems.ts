@@ -1,4 +1,6 @@
+import { join } from 'node:path';
 import { ReasonixError } from '../core/errors.ts';
+import { packageRoot } from '../core/prompts.ts';
 
 /** From the strongest to the weakest. */
 export const TIERS = ['flag', 'environment', 'profile', 'project', 'user', 'default'] as const;
@@ -41,7 +43,8 @@ export function describePlace(place: Place): string {
   return place.name === undefined ? TIER_LABEL[place.tier] : `${TIER_LABEL[place.tier]}, ${place.name}`;
 }
 
-const SEE_KEYS = 'see every key with `reasonix config list`, or in reasonix.example.toml';
+// No command can be named that shows the keys: until the mistake is gone, each ends with the same error.
+const SEE_KEYS = `every key stands with its default in ${join(packageRoot, 'reasonix.example.toml')}`;
 
 /** One error for all of `problems`, the first one first. */
 export function configError(problems: readonly Problem[], cause?: unknown, hint = SEE_KEYS): ReasonixError {

@@ -51,9 +51,11 @@ export async function parseTomlText(text: string, place: Place): Promise<Record<
     // The parser's message goes on with an excerpt, which could hold a secret: no cause either.
     const reason = error.message.split('\n')[0]!.replace(/^Invalid TOML document: /, '');
     const message = `not valid TOML, column ${error.column}: ${reason}`;
-    throw configError([{ ...place, line: error.line, message }]);
+    throw configError([{ ...place, line: error.line, message }], undefined, FORM);
   }
 }
+
+const FORM = 'texts stand in quotes (name = "value"), lists in [ ], and a section begins with [name] or [[name]]';
 
 class TomlReader {
   readonly #file: TomlFile;

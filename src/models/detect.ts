@@ -72,7 +72,7 @@ export async function detectProvider(
     'config',
     'no model provider was found: no key in the environment, no model server on this machine',
     {
-      hint: 'set ANTHROPIC_API_KEY or OPENAI_API_KEY; or start `ollama serve`; or write a [[providers]] entry with `reasonix init`',
+      hint: `set ${HOSTED.map(({ variable }) => variable).join(', ')}; or start \`ollama serve\`; or fill in a [[providers]] entry in reasonix.toml (\`reasonix init\` writes one)`,
     },
   );
 }

@@ -25,7 +25,7 @@ export function findModel(name: string | undefined, providers: readonly Provider
   const [first] = providers;
   if (!first) {
     throw new ReasonixError('config', 'no provider is configured', {
-      hint: 'add a [[providers]] entry to reasonix.toml, or set ANTHROPIC_API_KEY or OPENAI_API_KEY',
+      hint: 'fill in a [[providers]] entry in reasonix.toml (`reasonix init` writes one), or set the key of a vendor: docs/models.md',
     });
   }
   if (name === undefined) return { settings: first, model: firstModel(first) };

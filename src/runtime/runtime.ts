@@ -122,6 +122,15 @@ export class Runtime {
   }
 
   /**
+   * The model that a new session gets: by its name, or the configured one. Nothing is asked of it.
+   * @throws ReasonixError `config` without any provider, `model_not_found`, `provider_auth` without a key.
+   */
+  async model(name?: string): Promise<{ provider: string; model: string }> {
+    const { provider, model } = await this.#wiring.models.resolve(name ?? this.#wiring.model);
+    return { provider, model };
+  }
+
+  /**
    * Starts a session, or opens one that exists.
    * @throws ReasonixError `session_not_found`, `session_busy`, `model_not_found`.
    */

@@ -59,6 +59,12 @@ describe.skipIf(process.platform === 'win32')('a run that is stopped', () => {
     expect(code).toBe(130);
     expect(stdout.trimEnd().split('\n').at(-1)).toContain('"status":"cancelled"');
     expect(await sessions()).toMatchObject([{ session, status: 'cancelled' }]);
+    const nothing = await place.run(['run', '--continue']);
+    expect(nothing).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`turn of session ${session} was cancelled`),
+    });
+    expect(nothing.stderr).toContain(`say how to go on: reasonix run --resume ${session} "…"`);
     expect((await place.run(['run', '--resume', session, 'go on'])).stdout).toBe('answer to go on in turn 2\n');
   });
 

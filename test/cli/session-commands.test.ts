@@ -221,6 +221,14 @@ describe('session gc', () => {
   });
 });
 
+test('chat says that it has no model before somebody has typed a message', async () => {
+  // stdin stays open: a chat that waited for a message would never end
+  const { code, stderr } = await place.run(['chat', '--model', 'nope/m']);
+  expect(code).toBe(2);
+  expect(stderr).toContain('no model "nope/m" is configured');
+  expect(stderr).not.toContain('/help');
+});
+
 test('chat answers a message a line, runs commands, and goes on with a session', async () => {
   const script =
     'hello\n/skills help\n/helper look\n/tree\n/compact\n/unknown\n/disable_skill helper\n/helper again\n/enable_skill helper\n/quit\nnever\n';

@@ -1,9 +1,10 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { ensureBuilt, Place } from './run-example.ts';
+import { built } from '../cli/workplace.ts';
+import { Place } from './run-example.ts';
 
 const place = new Place();
-beforeAll(ensureBuilt);
+beforeAll(built);
 afterAll(() => place.remove());
 
 it('examples/chain feeds two runs into a third and goes on in a thread', async () => {

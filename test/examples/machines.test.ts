@@ -2,10 +2,11 @@ import { appendFileSync, cpSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { packageRoot } from '../../src/core/prompts.ts';
+import { built } from '../cli/workplace.ts';
 import { type PostgresServer, postgresPrograms, startPostgres } from '../helpers/postgres.ts';
 import { hasRedis, type RedisServer, startRedis } from '../helpers/redis.ts';
 import { spawnTs } from '../helpers/spawn-ts.ts';
-import { ensureBuilt, Place } from './run-example.ts';
+import { Place } from './run-example.ts';
 
 const EXAMPLE = join(packageRoot, 'examples', 'research');
 const COMMAND_LINE = new URL('../cli/program.ts', import.meta.url);
@@ -16,7 +17,7 @@ describe.skipIf(!hasRedis() || postgresPrograms() === undefined)('examples/resea
   let postgres: PostgresServer;
 
   beforeAll(async () => {
-    [redis, postgres] = await Promise.all([startRedis(), startPostgres(), ensureBuilt()]);
+    [redis, postgres] = await Promise.all([startRedis(), startPostgres(), built()]);
   });
   afterAll(async () => {
     place.remove();

@@ -5,7 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EventOf, StoredEvent } from '../../src/core/events.ts';
 import { packageRoot } from '../../src/core/prompts.ts';
 import { openSqliteStore } from '../../src/store/sqlite.ts';
-import { type Ended, ensureBuilt, Place } from './run-example.ts';
+import { built } from '../cli/workplace.ts';
+import { type Ended, Place } from './run-example.ts';
 
 const MAIN = join(packageRoot, 'examples', 'research', 'main.js');
 
@@ -61,7 +62,7 @@ const copy = (): Copy => {
   return made;
 };
 
-beforeAll(ensureBuilt);
+beforeAll(built);
 afterAll(() => {
   for (const { place } of copies) place.remove();
 });

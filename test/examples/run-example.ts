@@ -1,8 +1,7 @@
-import { execFile, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, statSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
+import { join } from 'node:path';
 import { packageRoot } from '../../src/core/prompts.ts';
 
 export interface Ended {
@@ -40,30 +39,5 @@ export class Place {
       );
       child.stdin?.end();
     });
-  }
-}
-
-/** The examples run on what is built; `npm test` has built it, a test file that is run alone may not have. */
-export async function ensureBuilt(): Promise<void> {
-  const lock = join(packageRoot, 'node_modules', '.cache', 'ensure-build');
-  mkdirSync(dirname(lock), { recursive: true });
-  // Two builds at once would clear each other's output away.
-  while (!takes(lock)) await setTimeout(200);
-  try {
-    const { status, stderr } = spawnSync(process.execPath, ['scripts/ensure-build.js'], { cwd: packageRoot });
-    if (status !== 0) throw new Error(`the build failed:\n${stderr}`);
-  } finally {
-    rmSync(lock, { recursive: true, force: true });
-  }
-}
-
-function takes(lock: string): boolean {
-  try {
-    mkdirSync(lock);
-    return true;
-  } catch {
-    const since = statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
-    if (Date.now() - since > 120_000) rmSync(lock, { recursive: true, force: true });
-    return false;
   }
 }

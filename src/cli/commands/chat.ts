@@ -24,13 +24,18 @@ export const chat: Handler<typeof chatFlags> = ({ flags }) =>
     goesOn(flags);
     const target = await targetOf(flags, store, folders.cwd);
     const talk = await Talk.open(flags, store, target.kind === 'new' ? folders.cwd : target.from.cwd);
-    if (target.kind === 'resume') await talk.resume(target.from.session);
-    const prompt = openPrompt(folders.reasonixHome);
-    note(paintFor(process.stderr)('dim', '/help lists the commands; Ctrl-D leaves'));
     try {
-      await talk.run(() => prompt.next());
+      // Said before somebody has typed a message, not after.
+      if (target.kind === 'new') await talk.checkModel();
+      else await talk.resume(target.from.session);
+      const prompt = openPrompt(folders.reasonixHome);
+      note(paintFor(process.stderr)('dim', '/help lists the commands; Ctrl-D leaves'));
+      try {
+        await talk.run(() => prompt.next());
+      } finally {
+        prompt.close();
+      }
     } finally {
-      prompt.close();
       await talk.close();
     }
     return EXIT.done;
@@ -67,6 +72,10 @@ class Talk {
     );
     talk = new Talk(flags, store, runtime, cwd);
     return talk;
+  }
+
+  async checkModel(): Promise<void> {
+    await this.#runtime.model(this.#flags.model);
   }
 
   /** Opens a session; a turn that was cut is finished at once. */

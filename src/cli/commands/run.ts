@@ -2,7 +2,7 @@ import { ReasonixError } from '../../core/errors.ts';
 import type { RunResult } from '../../runtime/run-report.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 import type { SessionHandle } from '../../runtime/session-handle.ts';
-import type { SessionStore } from '../../store/contract.ts';
+import type { SessionStore, SessionSummary } from '../../store/contract.ts';
 import type { FlagValues, Handler } from '../command.ts';
 import { EXIT } from '../failure.ts';
 import { note, print } from '../output.ts';
@@ -72,7 +72,7 @@ async function runText(flags: Given, text: string): Promise<number> {
         }
         const stop = runtime.observe((observation) => shown.observe(observation));
         const handle = await sessionOf(runtime, target, flags);
-        if (task.kind === 'none' && !handle.isCut) throw nothingToFinish(handle.id);
+        if (task.kind === 'none' && !handle.isCut) throw nothingToFinish(await findSession(store, handle.id));
         shown.opened(handle.id, target.kind === 'resume' ? (await store.read(handle.id))[0] : undefined);
         const result = await startTask(handle, task, interrupt.signal).result;
         stop();
@@ -105,10 +105,14 @@ function sessionOf(runtime: Runtime, target: Target, { model }: Pick<Given, 'mod
   return runtime.session(target.kind === 'resume' ? { resume: session, model } : { fork: session, model });
 }
 
-const nothingToFinish = (session: string): ReasonixError =>
-  new ReasonixError('usage', `there is nothing to finish: the last turn of session ${session} has ended`, {
-    hint: `give a task: reasonix run --resume ${session} "…"`,
+/** A turn that somebody stopped has ended as well: it goes on with a word of theirs, not by itself. */
+function nothingToFinish({ session, status }: SessionSummary): ReasonixError {
+  const ended = status === 'cancelled' ? 'was cancelled' : 'has ended';
+  const hint = `say how to go on: reasonix run --resume ${session} "…"; others that were cut: reasonix session list`;
+  return new ReasonixError('usage', `there is nothing to finish: the last turn of session ${session} ${ended}`, {
+    hint,
   });
+}
 
 function exitCode({ status }: RunResult): number {
   const codes: Record<RunResult['status'], number> = {
