@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import type { SessionEvent } from '../core/events.ts';
 import { prompt, toolPrompt } from '../core/prompts.ts';
-import { byteLength } from '../core/text.ts';
+import { byteLength, oneLine } from '../core/text.ts';
 import { defineMiddleware, type Middleware, type SessionInfo, type ToolRun } from '../session/middleware.ts';
 import { defineTool, type Tool, type ToolOutcome } from '../tools/define-tool.ts';
 import { searchTools } from '../tools/mcp/search.ts';
 import type { McpServers } from '../tools/mcp/servers.ts';
+import { parseObject } from '../tools/mcp/tools.ts';
 import { memo } from '../tools/memo.ts';
 
 export interface McpToolsOptions {
@@ -37,6 +38,9 @@ export function mcpTools({ servers, wait, searchAbove }: McpToolsOptions): Middl
 
   const lookups = (info: SessionInfo): Tool[] => [searchTool(() => available(info)), callTool()];
 
+  /** In the place of tools of a session that goes on before their server is there. */
+  const absent = new WeakSet<Tool>();
+
   return defineMiddleware({
     name: 'mcp-tools',
 
@@ -48,6 +52,13 @@ export function mcpTools({ servers, wait, searchAbove }: McpToolsOptions): Middl
       const tools = available(setup).filter(({ name }) => setup.isAllowed(name));
       if (!setup.isNew) {
         for (const tool of [...tools, ...lookups(setup)]) setup.addTool(tool);
+        const there = new Set(tools.map(({ name }) => name));
+        for (const name of frozen) {
+          if (there.has(name) || !servers.mayBring(name, setup.skill?.name)) continue;
+          const tool = absentTool(name);
+          absent.add(tool);
+          setup.addTool(tool);
+        }
         return;
       }
       const size = byteLength(JSON.stringify(tools.map(definitionOf)));
@@ -63,28 +74,29 @@ export function mcpTools({ servers, wait, searchAbove }: McpToolsOptions): Middl
       const frozen = new Set(thread.started?.tools.map(({ name }) => name));
       if (servers.isEmpty || !frozen.has(CALL)) return undefined;
       servers.retry();
-      const isHidden = (name: string) => !frozen.has(name) && thread.lateTools.get(name) !== true;
+      const isHidden = (name: string) => thread.lateTools.get(name) !== true && (!frozen.has(name) || isGone(name));
+      const isGone = (name: string) => thread.lateTools.get(name) === false;
       const now = new Set(available(info).map(({ name }) => name));
       const known = [...frozen].filter((name) => name.startsWith('mcp__'));
       const told = [...thread.lateTools].flatMap(([name, isThere]) => (isThere ? [name] : []));
       const isFirst = thread.lateTools.size === 0 && known.length === 0;
       const added = [...now].filter(isHidden);
-      const removed = [...known, ...told].filter((name) => !now.has(name) && thread.lateTools.get(name) !== false);
+      const removed = [...new Set([...known, ...told])].filter((name) => !now.has(name) && !isGone(name));
       if (added.length + removed.length === 0) return undefined;
       const event: SessionEvent = { type: 'tools.changed', added, removed };
       const notices = [
         ...(added.length > 0 ? [addedText(added, isFirst)] : []),
-        ...(removed.length > 0 ? [prompt('tools-removed', { names: removed.join(', ') })] : []),
+        ...(removed.length > 0 ? [prompt('tools-removed', { names: shortList(removed) })] : []),
       ];
       return { notices, events: [event] };
     },
 
     async aroundTool(run, next) {
-      if (run.tool.name !== CALL) return next(run);
-      const wanted = run.input as { name: string; arguments?: Record<string, unknown> | string };
-      const tool = available(run.turn.info).find(({ name }) => name === wanted.name);
-      if (!tool) return unknownTool(wanted.name, available(run.turn.info));
-      const { arguments: given = {} } = wanted;
+      if (run.tool.name !== CALL && !absent.has(run.tool)) return next(run);
+      const wanted = absent.has(run.tool) ? { name: run.tool.name, arguments: run.input } : run.input;
+      const { name: named, arguments: given = {} } = wanted as { name: string; arguments?: unknown };
+      const tool = available(run.turn.info).find(({ name }) => name === named);
+      if (!tool) return unknownTool(named, available(run.turn.info));
       const parsed = tool.parse(typeof given === 'string' ? given : JSON.stringify(given));
       if (!parsed.ok) return { content: parsed.problem, isError: true };
       const inner: ToolRun = { ...run, tool, input: parsed.input };
@@ -96,10 +108,12 @@ export function mcpTools({ servers, wait, searchAbove }: McpToolsOptions): Middl
 /** Names in one announcement; the others are found by searching. */
 const MOST_NAMED = 30;
 
-function addedText(names: readonly string[], isFirst: boolean): string {
-  const shown = names.slice(0, MOST_NAMED).join(', ');
+const addedText = (names: readonly string[], isFirst: boolean): string =>
+  prompt(isFirst ? 'tools-there' : 'tools-added', { names: shortList(names) });
+
+function shortList(names: readonly string[]): string {
   const more = names.length > MOST_NAMED ? ` (+${names.length - MOST_NAMED})` : '';
-  return prompt(isFirst ? 'tools-there' : 'tools-added', { names: `${shown}${more}` });
+  return `${names.slice(0, MOST_NAMED).join(', ')}${more}`;
 }
 
 const definitionOf = ({ name, description, parameters }: Tool) => ({ name, description, parameters });
@@ -130,6 +144,17 @@ function callTool(): Tool {
     execute: async ({ name }) => unknownTool(name, []),
   });
 }
+
+/** Of a tool that only its server knows: the middleware puts that one in its place once it is there. */
+const absentTool = (name: string): Tool => ({
+  name,
+  description: '',
+  parameters: {},
+  effects: 'write',
+  parse: (text) => parseObject(text, {}),
+  subject: (input) => oneLine(JSON.stringify(input)),
+  execute: async () => unknownTool(name, []),
+});
 
 function unknownTool(name: string, tools: readonly Tool[]): ToolOutcome {
   const nearest = searchTools(tools, name.replaceAll(/[^\p{L}\p{N}]+/gu, ' ')).tools.slice(0, 3);

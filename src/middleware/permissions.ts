@@ -1,4 +1,5 @@
 import { prompt } from '../core/prompts.ts';
+import { clipStart } from '../core/text.ts';
 import { allows, denies, parseToolRules, type ToolRule } from '../core/tool-rules.ts';
 import { defineMiddleware, type Middleware, type ToolRun } from '../session/middleware.ts';
 import { type Narrowed, narrowedBy } from '../session/narrowed.ts';
@@ -21,6 +22,9 @@ export interface PermissionOptions {
 
 /** Why a write was refused that somebody might have allowed. */
 export const NOBODY_TO_ASK = 'it needs approval and nobody can be asked here';
+
+/** Most that a refusal repeats of what was asked for, in characters: the model has it, and it may be megabytes. */
+const LONGEST_SUBJECT = 1_000;
 
 interface NarrowedRules {
   deny: readonly ToolRule[];
@@ -81,8 +85,9 @@ export function permissions(options: PermissionOptions): Middleware {
     async aroundTool(run, next) {
       const { tool, input } = run;
       const subject = tool.subject(input);
+      const shown = clipStart(subject, LONGEST_SUBJECT);
       const refuse = (why: string) => ({
-        content: prompt('not-allowed', { tool: tool.name, subject: subject === '' ? '' : `(${subject})`, why }),
+        content: prompt('not-allowed', { tool: tool.name, subject: shown === '' ? '' : `(${shown})`, why }),
         isError: true,
       });
       const decision = decide(run);

@@ -45,6 +45,8 @@ export interface SessionPlan {
   permissions?: EventOf<'session.started'>['permissions'];
   outputSchema?: EventOf<'session.started'>['outputSchema'];
   forkedFrom?: EventOf<'session.started'>['forkedFrom'];
+  /** Ends its making: that of the turn which a child is for. */
+  signal?: AbortSignal | undefined;
   /** History that a fork starts with. */
   history?: readonly SessionEvent[] | undefined;
 }

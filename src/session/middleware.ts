@@ -34,6 +34,8 @@ export type SkillPlace = Pick<SessionInfo, 'cwd' | 'library'>;
  */
 export interface SessionSetup extends SessionInfo {
   readonly isNew: boolean;
+  /** Aborts when the session is no longer wanted; none for a root session. */
+  readonly signal?: AbortSignal | undefined;
   /** The state so far, empty for a new session. */
   readonly thread: Thread;
   readonly tools: readonly Tool[];

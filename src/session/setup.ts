@@ -13,7 +13,7 @@ export interface PreparedSession {
 /** Lets every middleware add its tools and sections, in the order of the chain. */
 export async function prepare(
   chain: readonly Middleware[],
-  plan: Pick<SessionPlan, 'info' | 'system' | 'tools' | 'narrow' | 'isNamed'>,
+  plan: Pick<SessionPlan, 'info' | 'system' | 'tools' | 'narrow' | 'isNamed' | 'signal'>,
   thread: Thread,
   isNew: boolean,
 ): Promise<PreparedSession> {
@@ -23,6 +23,7 @@ export async function prepare(
   const setup: SessionSetup = {
     ...plan.info,
     isNew,
+    signal: plan.signal,
     thread,
     get tools() {
       return [...tools.values()];

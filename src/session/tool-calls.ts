@@ -29,6 +29,8 @@ export class ToolCalls {
   readonly #turn: TurnView;
   readonly #children: BackgroundChildren | undefined;
   readonly #chain: NextTool;
+  /** Calls that got as far as their tool. */
+  readonly #begun = new Set<string>();
 
   constructor(session: Session, turn: TurnView, children: BackgroundChildren | undefined) {
     this.#session = session;
@@ -120,7 +122,9 @@ export class ToolCalls {
     try {
       // A child of before a crash is reached all the same: it has an end to write down.
       if (!(recovering && this.#session.thread.startedCalls.has(call.id))) signal.throwIfAborted();
-      return await this.#chain({ turn: this.#turn, call, tool, input, context });
+      const outcome = await this.#chain({ turn: this.#turn, call, tool, input, context });
+      const isRefused = outcome.isError && !this.#begun.has(call.id);
+      return isRefused ? { ...outcome, content: shortened(outcome.content) } : outcome;
     } catch (error) {
       if (this.#session.fatal || error instanceof Parked) throw error;
       const stopped = signal.aborted || isCancellation(error);
@@ -130,6 +134,7 @@ export class ToolCalls {
 
   /** The innermost link: what is about to have effects is logged first. */
   async #start({ call, tool, input, context }: ToolRun): Promise<ToolOutcome> {
+    this.#begun.add(call.id);
     // A middleware may try a call again: what it has started before is gone on with.
     const recovering = context.recovering || this.#session.thread.startedCalls.has(call.id);
     if (tool.effects !== 'read') {
@@ -168,7 +173,7 @@ async function raceStop<T>(running: Promise<T>, signal: AbortSignal): Promise<T>
   }
 }
 
-/** A problem may repeat what the call was given, which may be megabytes, and no middleware sees it. */
+/** A problem may repeat what the call was given, which may be megabytes, and no middleware that clips sees it. */
 const shortened = (problem: string): string =>
   problem.length <= LONGEST_PROBLEM ? problem : `${clipStart(problem, LONGEST_PROBLEM)} …`;
 

@@ -184,9 +184,9 @@ export class ChildSessions {
   }
 
   async #new(request: ChildRequest, budget: Budget, { reference, source, worktree }: NewChild): Promise<Session> {
-    const { parent, call, skill, body, task, inputsFrom = [] } = request;
+    const { parent, call, skill, body, task, signal, inputsFrom = [] } = request;
     const { host, tools, hasNotice } = this.#options;
-    const plan = await planChild({
+    const planned = await planChild({
       reference,
       parent,
       call,
@@ -200,6 +200,7 @@ export class ChildSessions {
       hasNotice,
       hasInputs: inputsFrom.length > 0,
     });
+    const plan = { ...planned, signal };
     if (!source) return Session.create(host, plan);
     const events = await host.store.read(source.session);
     return Session.create(host, {

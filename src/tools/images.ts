@@ -1,11 +1,18 @@
 import type { ToolImage } from '../core/messages.ts';
 import { prompt } from '../core/prompts.ts';
+import { clipGraphemes, oneLine } from '../core/text.ts';
 
 /** Pictures of one result. */
 const MOST_IMAGES = 5;
 
 /** Bytes of one picture; providers refuse larger ones. */
 export const LARGEST_IMAGE = 5 * 1024 * 1024;
+
+/** Characters of base64 that hold the first bytes of a file. */
+const SIGNATURE = 24;
+
+/** Most that is shown of a type that is none, in graphemes. */
+const LONGEST_TYPE = 60;
 
 /** What every provider that takes pictures takes. */
 const MEDIA_TYPES = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']);
@@ -23,22 +30,34 @@ export function imageTypeOf(head: Buffer): string | undefined {
   return SIGNATURES.find(([, isOne]) => isOne(head))?.[0];
 }
 
-/** The pictures of a result that may be kept, and a line for each that may not. */
+/** The pictures of a result that may be kept, and a line for each that may not; past some of them one for the rest. */
 export function boundedImages(images: readonly ToolImage[]): { images: ToolImage[]; notes: string[] } {
   const kept: ToolImage[] = [];
   const notes: string[] = [];
-  images.forEach((image, index) => {
-    const problem = problemOf(image, kept.length);
+  const leaveOut = (number: number | string, problem: string) =>
+    notes.push(prompt('image-left-out', { number, problem }));
+  for (const [index, { mediaType, data }] of images.entries()) {
+    if (notes.length === MOST_IMAGES) {
+      leaveOut(`${index + 1}-${images.length}`, TOO_MANY);
+      break;
+    }
+    // Providers refuse a picture that is not what its type says, and with it each request from then on.
+    const image = { mediaType: imageTypeOf(Buffer.from(data.slice(0, SIGNATURE), 'base64')) ?? '', data };
+    const problem = problemOf(image, mediaType, kept.length);
     if (problem === undefined) kept.push(image);
-    else notes.push(prompt('image-left-out', { number: index + 1, problem }));
-  });
+    else leaveOut(index + 1, problem);
+  }
   return { images: kept, notes };
 }
 
-function problemOf({ mediaType, data }: ToolImage, before: number): string | undefined {
-  if (!MEDIA_TYPES.has(mediaType)) return `${mediaType} is not one of ${[...MEDIA_TYPES].join(', ')}`;
+const TOO_MANY = `a result holds at most ${MOST_IMAGES}`;
+
+function problemOf({ mediaType, data }: ToolImage, said: string, before: number): string | undefined {
+  const type = clipGraphemes(oneLine(said), LONGEST_TYPE);
+  if (mediaType === '' && !MEDIA_TYPES.has(said)) return `${type} is not one of ${[...MEDIA_TYPES].join(', ')}`;
   const bytes = Math.floor((data.length * 3) / 4);
   if (bytes > LARGEST_IMAGE + 2) return `${bytes} bytes are more than ${LARGEST_IMAGE}`;
   if (!/^[A-Za-z0-9+/]+={0,2}$/.test(data)) return 'it is not base64';
-  return before >= MOST_IMAGES ? `a result holds at most ${MOST_IMAGES}` : undefined;
+  if (mediaType === '') return `its data is no ${type}`;
+  return before >= MOST_IMAGES ? TOO_MANY : undefined;
 }

@@ -3,6 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { toolPrompt } from '../core/prompts.ts';
+import { timerDelay } from '../core/timer.ts';
 import { defineTool, type Tool, type ToolContext, type ToolOutcome } from './define-tool.ts';
 import { memo } from './memo.ts';
 import { endGroup, tieToProcess } from './process-group.ts';
@@ -137,7 +138,7 @@ async function runCommand(run: Run, context: ToolContext): Promise<ToolOutcome> 
   try {
     const end = await Promise.race([
       new Promise<End>((resolve) => child.once('exit', (code, by) => resolve({ how: 'exited', code, signal: by }))),
-      delay(run.seconds * 1_000, { how: 'timed-out' } as const, { signal: timer.signal }),
+      delay(timerDelay(run.seconds * 1_000), { how: 'timed-out' } as const, { signal: timer.signal }),
       whenAborted(signal, timer.signal),
     ]);
     // What has ended has written all it will into the pipe; what stays behind may hold it open for ever.

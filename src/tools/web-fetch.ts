@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { isCancellation } from '../core/errors.ts';
 import { toolPrompt } from '../core/prompts.ts';
 import { oneLine } from '../core/text.ts';
+import { timerDelay } from '../core/timer.ts';
 import { defineTool, type Tool, type ToolOutcome } from './define-tool.ts';
 import { htmlToText } from './html-text.ts';
 import type { GetResult } from './http-get.ts';
@@ -44,7 +45,7 @@ export function webFetchTool(options: WebFetchOptions = {}): Tool<FetchInput> {
       // Node's HTTP, TLS and compression are a good part of what importing the library would cost.
       const { checkedUrl, httpGet } = await import('./http-get.ts');
       const start = checkedUrl(url.trim());
-      const deadline = AbortSignal.timeout(timeout);
+      const deadline = AbortSignal.timeout(timerDelay(timeout));
       const either = AbortSignal.any([signal, deadline]);
       try {
         return render(await httpGet(start, { allowPrivate, maxBytes, signal: either, resolve, onRedirect }));

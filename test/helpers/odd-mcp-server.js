@@ -1,6 +1,7 @@
 // An MCP server by hand, for what the SDK's own would not do. The first argument says what.
 import { appendFileSync, existsSync } from 'node:fs';
 import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
 
 const [mode, file] = process.argv.slice(2);
 if (mode === 'later' && !existsSync(file)) process.exit(3);
@@ -33,6 +34,19 @@ const shapes = [
   'fine',
 ];
 
+const structuredContent = { rows: [1, 2] };
+const png = 'iVBORw0KGgo=';
+
+/** Results that hold what a model must not lose. */
+const kept = [
+  { content: [{ type: 'text', text: '' }], structuredContent },
+  { content: [{ type: 'image', mimeType: 'image/jpeg', data: png }], structuredContent },
+  { content: [{ type: 'resource', resource: { uri: 'a://b', mimeType: 'image/png', blob: png } }] },
+  { content: [{ type: 'resource', resource: { uri: 'a://b', mimeType: 'application/zip', blob: 'AAAA' } }] },
+];
+
+let pages = 0;
+
 // A server that does not want to end.
 if (mode === 'stubborn') {
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => {});
@@ -40,18 +54,34 @@ if (mode === 'stubborn') {
   appendFileSync(file, String(process.pid));
 }
 
-function answer({ method, params }) {
+async function answer({ method, params }) {
+  if (mode === 'away') while (!existsSync(file)) await delay(20);
   if (method === 'initialize') {
     const { protocolVersion } = params;
     return { protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'odd', version: '1' } };
   }
   if (method === 'tools/call' && mode === 'shapes') return shapes[params.arguments?.shape ?? 0];
+  if (method === 'tools/call' && mode === 'kept') return kept[params.arguments.kind];
   if (method === 'tools/call' && mode === 'progress') {
     const { progressToken } = params._meta;
     const progress = { method: 'notifications/progress', params: { progressToken, total: 50_000 } };
     for (let count = 1; count <= 50_000; count++) say({ ...progress, params: { ...progress.params, progress: count } });
   }
-  if (method === 'tools/call') return { content: [{ type: 'text', text: 'fine' }] };
+  if (method === 'tools/call') {
+    if (mode === 'vanish') setTimeout(() => say({ method: 'notifications/tools/list_changed' }), 5);
+    return { content: [{ type: 'text', text: 'fine' }] };
+  }
+  if (mode === 'pages') {
+    await delay(100);
+    return { tools: [{ ...ok, name: `page${++pages}` }], nextCursor: String(pages) };
+  }
+  if (mode === 'circle') return { tools: [{ ...ok, name: `page${++pages}` }], nextCursor: String(pages % 2) };
+  if (mode === 'huge')
+    return {
+      tools: [ok, { ...ok, name: 'huge', inputSchema: { properties: { a: { description: 'B'.repeat(500_000) } } } }],
+    };
+  if (mode === 'vanish')
+    return { tools: pages++ > 0 ? [] : Array.from({ length: 200 }, (_, index) => ({ ...ok, name: `t${index}` })) };
   if (mode === 'storm') {
     appendFileSync(file, 'l');
     setTimeout(() => {
@@ -63,5 +93,5 @@ function answer({ method, params }) {
 
 for await (const line of createInterface({ input: process.stdin })) {
   const message = JSON.parse(line);
-  if (message.id !== undefined) say({ id: message.id, result: answer(message) });
+  if (message.id !== undefined) void answer(message).then((result) => say({ id: message.id, result }));
 }

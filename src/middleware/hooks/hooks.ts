@@ -1,5 +1,6 @@
 import type { StoredEvent } from '../../core/events.ts';
 import type { HookMoment, HookSettings } from '../../core/hook-settings.ts';
+import { linkSignals } from '../../core/linked-signal.ts';
 import { prompt } from '../../core/prompts.ts';
 import { clipStart } from '../../core/text.ts';
 import { wildcardMatches } from '../../core/wildcard.ts';
@@ -47,6 +48,7 @@ export function hooks(options: HooksOptions): Hooks {
   const own = new Set<string>();
   const holds = new Map<string, { turn: number; count: number }>();
   const running = new Set<Promise<unknown>>();
+  const closing = new AbortController();
 
   const wanted = (moment: HookMoment, subject: string): HookSettings[] =>
     all.filter(
@@ -91,12 +93,17 @@ export function hooks(options: HooksOptions): Hooks {
     async prepareSession(setup) {
       const { isNew, session, kind, root, depth, cwd, library, skill, required, inherit } = setup;
       const info: SessionInfo = { session, kind, root, depth, cwd, library, skill, required, inherit };
-      known.set(session, info);
-      if (!isNew) return;
-      if (kind === 'root') own.add(session);
+      if (!isNew) {
+        known.set(session, info);
+        return;
+      }
       const moment = kind === 'root' ? 'session_start' : 'subagent_start';
-      const { blocked, outputs } = await run(moment, skill?.name ?? '', info, {}, new AbortController().signal);
+      const { signal, unlink } = linkSignals([closing.signal, ...(setup.signal ? [setup.signal] : [])]);
+      const { blocked, outputs } = await run(moment, skill?.name ?? '', info, {}, signal).finally(unlink);
       if (blocked) throw new Error(prompt('hook-blocked', blocked));
+      // One that does not start has no end either.
+      known.set(session, info);
+      if (kind === 'root') own.add(session);
       // What a hook says at the start is frozen with the session, like everything else of its prompt.
       for (const output of outputs) setup.addSection(output);
     },
@@ -152,6 +159,7 @@ export function hooks(options: HooksOptions): Hooks {
       if (event.type === 'turn.ended' && known.get(session)?.kind === 'child') leave(session);
     },
     async close() {
+      closing.abort(new Error('the runtime is closed'));
       for (const [session, { kind }] of known) if (kind === 'root') tell('session_end', '', session, {});
       await Promise.all(running);
     },

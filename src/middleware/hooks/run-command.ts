@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../../core/errors.ts';
+import { timerDelay } from '../../core/timer.ts';
 import { endGroup, tieToProcess } from '../../tools/process-group.ts';
 import { commandEnvironment, type EnvironmentRules } from '../../tools/shell-environment.ts';
 
@@ -62,7 +63,11 @@ export async function runHookCommand(hook: HookCommand): Promise<HookRun> {
     signal.addEventListener('abort', () => resolve('cancelled'), { once: true, signal: over.signal });
   });
   try {
-    const end = await Promise.race([ended, cancelled, delay(timeout, 'timeout' as const, { signal: over.signal })]);
+    const end = await Promise.race([
+      ended,
+      cancelled,
+      delay(timerDelay(timeout), 'timeout' as const, { signal: over.signal }),
+    ]);
     const isOver = end !== 'cancelled' && end !== 'timeout';
     // What a hook leaves behind may hold its output open for ever.
     if (isOver) await Promise.race([closed, delay(DRAIN, undefined, { signal: over.signal })]);

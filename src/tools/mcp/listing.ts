@@ -15,7 +15,7 @@ export interface McpTool {
 /**
  * The tools of a server, each name once. Read more leniently than the SDK does: one tool with a schema
  * that is none must not take the others away, and what a tool promises of its output is not held against it.
- * @param timeout milliseconds of each page.
+ * @param timeout milliseconds for all of its pages.
  */
 export async function listTools(
   client: Client,
@@ -25,17 +25,22 @@ export async function listTools(
   if (!client.getServerCapabilities()?.tools) return [];
   const { ResultSchema } = await import('@modelcontextprotocol/sdk/types.js');
   const found = new Map<string, McpTool>();
+  const seen = new Set<string>();
+  const end = performance.now() + timeout;
   let cursor: string | undefined;
   for (let page = 0; page < MOST_PAGES && found.size < MOST_TOOLS; page++) {
     const request = { method: 'tools/list', ...(cursor === undefined ? {} : { params: { cursor } }) };
-    const { tools, nextCursor } = await client.request(request as never, ResultSchema, { timeout });
+    const { tools, nextCursor } = await client.request(request as never, ResultSchema, {
+      timeout: Math.max(1, end - performance.now()),
+    });
     if (!Array.isArray(tools)) throw new Error('its answer to tools/list holds no list of tools');
     for (const each of tools) {
       const tool = usable(each);
       if (tool && isWanted(tool.name) && !found.has(tool.name)) found.set(tool.name, tool);
     }
-    if (typeof nextCursor !== 'string' || nextCursor === cursor) break;
+    if (typeof nextCursor !== 'string' || seen.has(nextCursor)) break;
     cursor = nextCursor;
+    seen.add(cursor);
   }
   return [...found.values()].slice(0, MOST_TOOLS);
 }

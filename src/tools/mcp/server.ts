@@ -6,6 +6,7 @@ import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { messageOf } from '../../core/errors.ts';
 import { packageRoot } from '../../core/prompts.ts';
 import { oneLine } from '../../core/text.ts';
+import { timerDelay } from '../../core/timer.ts';
 import { wildcardMatches } from '../../core/wildcard.ts';
 import { coalesced } from '../coalesced.ts';
 import { problem, type ToolProblem } from '../tool-problem.ts';
@@ -139,7 +140,7 @@ export class McpServer {
   }
 
   get #callTimeout(): number {
-    return this.settings.call_timeout ?? CALL_TIMEOUT;
+    return timerDelay(this.settings.call_timeout ?? CALL_TIMEOUT);
   }
 
   /** Has the next call connect anew; many calls may find at once that a connection is of no use. */
@@ -183,7 +184,7 @@ export class McpServer {
     const { ToolListChangedNotificationSchema } = await import('@modelcontextprotocol/sdk/types.js');
     const client = new Client({ name: 'reasonix', version: await ownVersion() }, { capabilities: {} });
     const transport = await this.#connection.transport();
-    const timeout = this.settings.start_timeout ?? START_TIMEOUT;
+    const timeout = timerDelay(this.settings.start_timeout ?? START_TIMEOUT);
     client.setNotificationHandler(ToolListChangedNotificationSchema, this.#relister(client, timeout));
     try {
       if (this.#stopped) throw new Error(CLOSED);

@@ -1,7 +1,8 @@
+import { timerDelay } from '../../core/timer.ts';
 import type { Tool } from '../define-tool.ts';
 import { McpServer, type McpServerOptions, type ServerState } from './server.ts';
 import type { McpServerSettings } from './settings.ts';
-import { toolsOf } from './tools.ts';
+import { isToolOf, toolsOf } from './tools.ts';
 
 /** How a server stands, for people. */
 export interface McpStatus {
@@ -36,7 +37,7 @@ export class McpServers {
     const started = Promise.all(awaited.map((server) => this.#starting?.get(server)));
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, wait);
+      timer = setTimeout(resolve, timerDelay(wait));
     });
     await Promise.race([started, late]);
     clearTimeout(timer);
@@ -57,6 +58,11 @@ export class McpServers {
   /** Whether a session could have tools of any server, now or later; `skill` is that of a child. */
   serve(skill: string | undefined): boolean {
     return this.#serving(skill).length > 0;
+  }
+
+  /** Whether a server that a session may use is away, and may come with a tool of this name. */
+  mayBring(tool: string, skill: string | undefined): boolean {
+    return this.#serving(skill).some(({ name, state }) => state !== 'ready' && isToolOf(name, tool));
   }
 
   status(): McpStatus[] {
