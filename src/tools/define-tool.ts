@@ -77,6 +77,9 @@ export interface ToolOptions<Schema extends z.ZodType> {
 
 const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
+/** What Anthropic takes as the name of an argument; it refuses any other with the whole request. */
+export const ARGUMENT_NAME = /^[a-zA-Z0-9_.-]{1,64}$/;
+
 /**
  * Makes a tool from a zod schema. @throws RangeError for a `maxResult` that is no positive number, and for a
  * name or an input that a provider would refuse, with the whole request.
@@ -100,6 +103,12 @@ export function defineTool<Schema extends z.ZodType>(options: ToolOptions<Schema
   const parameters = parametersOf(input);
   if (parameters.type !== 'object') {
     throw new RangeError(`the input of the tool ${name} is no object: models give arguments by name, as of z.object`);
+  }
+  const odd = Object.keys(parameters.properties ?? {}).find((each) => !ARGUMENT_NAME.test(each));
+  if (odd !== undefined) {
+    throw new RangeError(
+      `the tool ${name} has an argument ${JSON.stringify(odd)}: use 1 to 64 letters, digits, _, - and .`,
+    );
   }
   return {
     name,

@@ -61,6 +61,8 @@ async function answer({ method, params }) {
     return { protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'odd', version: '1' } };
   }
   if (method === 'tools/call' && mode === 'shapes') return shapes[params.arguments?.shape ?? 0];
+  if (method === 'tools/call' && mode === 'names')
+    return { content: [{ type: 'text', text: JSON.stringify(params.arguments) }] };
   if (method === 'tools/call' && mode === 'kept') return kept[params.arguments.kind];
   if (method === 'tools/call' && mode === 'progress') {
     const { progressToken } = params._meta;
@@ -71,6 +73,7 @@ async function answer({ method, params }) {
     if (mode === 'vanish') setTimeout(() => say({ method: 'notifications/tools/list_changed' }), 5);
     return { content: [{ type: 'text', text: 'fine' }] };
   }
+  if (mode === 'names') return { tools: [{ ...ok, inputSchema: { properties: { $filter: { type: 'string' } } } }] };
   if (mode === 'pages') {
     await delay(100);
     return { tools: [{ ...ok, name: `page${++pages}` }], nextCursor: String(pages) };

@@ -143,3 +143,16 @@ test('what a server gives without words for it reaches the model', async () => {
     { content: expect.stringContaining('resource application/zip a://b') },
   ]);
 });
+
+test('an argument whose name providers refuse has another one for models, and its own for the server', async () => {
+  const shop = workshop();
+  serve(shop, 'names');
+  const { runtime, model } = await shop.open(
+    ({ messages }) => (messages.length > 1 ? 'done' : { calls: [call('mcp__odd__ok', { _filter: 'name eq 1' })] }),
+    options,
+  );
+  await (await runtime.session()).send('x').result;
+  const shown = model.requests[0]?.tools.find(({ name }) => name === 'mcp__odd__ok');
+  expect(shown?.parameters).toMatchObject({ properties: { _filter: { type: 'string' } } });
+  expect(results(model.requests.at(-1)?.messages ?? [])).toEqual(['{"$filter":"name eq 1"}']);
+});

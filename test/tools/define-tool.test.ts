@@ -17,6 +17,10 @@ describe('a tool that providers would refuse, and the whole request with it,', (
     },
   );
 
+  it.each(['$filter', 'user id', '', 'x'.repeat(65)])('is not made: the argument %j', (name) => {
+    expect(() => make('clock', z.object({ [name]: z.string() }))).toThrow('the tool clock has an argument');
+  });
+
   it.each(['clock', 'mcp__docs__search-all', 'x'.repeat(64)])('is none with the name %s', (name) => {
     expect(make(name, z.record(z.string(), z.string())).name).toBe(name);
   });

@@ -8,6 +8,7 @@ import { parseArgumentsJson } from '../arguments-json.ts';
 import type { ParsedArguments, Tool, ToolContext, ToolOutcome } from '../define-tool.ts';
 import { isObject, type McpTool } from './listing.ts';
 import { parametersOf } from './parameters.ts';
+import { withOwnNames, withSafeNames } from './property-names.ts';
 import type { McpServer } from './server.ts';
 
 /** Longest name of a tool that every provider takes. */
@@ -51,7 +52,7 @@ export function toolsOf(server: McpServer): Tool[] {
 }
 
 function toolOf(server: McpServer, tool: McpTool): Tool {
-  const parameters = parametersOf(tool.inputSchema);
+  const parameters = withSafeNames(parametersOf(tool.inputSchema));
   return {
     name: mcpToolName(server.name, tool.name),
     description: clipGraphemes(tool.description.trim().toWellFormed(), LONGEST_DESCRIPTION),
@@ -76,7 +77,7 @@ export function parseObject(text: string, parameters: Record<string, unknown>): 
   });
   try {
     const value = parseArgumentsJson(text);
-    return isObject(value) ? { ok: true, input: value } : refuse('expected an object');
+    return isObject(value) ? { ok: true, input: withOwnNames(parameters, value) } : refuse('expected an object');
   } catch (error) {
     return refuse(messageOf(error));
   }
