@@ -68,7 +68,7 @@ export class ToolCalls {
     if (call.isCut) return refuse(prompt('call-cut-off'));
     const tool = this.#session.tool(call.name);
     if (!tool) {
-      const names = this.#session.toolNames();
+      const names = this.#session.toolNames().filter((name) => this.#session.tool(name));
       return refuse(prompt('unknown-tool', { name: call.name, names: names.join(', ') || 'none' }));
     }
     const parsed = tool.parse(call.arguments);

@@ -167,3 +167,17 @@ test('a tool that says a size that is none is refused where it is defined', () =
   expect(() => toolOf('note', 0)).toThrow('the tool note has the maxResult 0: give bytes, or leave it out');
   expect(() => toolOf('note', Number.NaN)).toThrow(RangeError);
 });
+
+test('a tool that a program no longer has is not named as one to call instead', async () => {
+  const shop = workshop();
+  const first = await shop.open(() => 'done', { tools: [toolOf('note', 100)] });
+  const { id } = await first.runtime.session();
+  await first.runtime.close();
+  const { runtime, model } = await shop.open(({ messages }) =>
+    messages.at(-1)?.role === 'user' ? { calls: [call('note', {})] } : 'done',
+  );
+  await (await runtime.session({ resume: id })).send('x').result;
+  const said = model.requests.at(-1)?.messages.findLast(({ role }) => role === 'tool');
+  expect(said).toMatchObject({ content: expect.stringContaining('There is no tool "note"') });
+  expect(said).toMatchObject({ content: expect.not.stringMatching(/Call one of:.*\bnote\b/) });
+});
