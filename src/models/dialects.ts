@@ -19,8 +19,8 @@ export interface Dialect {
   streamOptions: boolean;
   /** Knows `parallel_tool_calls`. It is only sent when the configuration says something. */
   parallelTools: boolean;
-  /** Takes ids of calls that are nine letters and digits, and no others. */
-  shortIds?: boolean | undefined;
+  /** What ids of calls must be for the server to take them; without it, whatever they are. */
+  callIds?: RegExp | undefined;
   /** Takes pictures; `model`: as far as the model does. */
   images: boolean | 'model';
 }
@@ -44,6 +44,9 @@ const COMPATIBLE: Dialect = {
   images: 'model',
 };
 
+/** OpenAI takes no longer ids of calls, as other servers make them: https://github.com/vercel/ai/issues/8132 */
+const FORTY = /^.{1,40}$/s;
+
 /** Reasoning is not returned on this wire; the Responses wire carries it. */
 const OWN: Dialect = {
   ...COMPATIBLE,
@@ -52,6 +55,7 @@ const OWN: Dialect = {
   maxTokens: 'max_completion_tokens',
   reasoningBack: 'never',
   cacheKey: true,
+  callIds: FORTY,
 };
 
 interface DialectRow {
@@ -110,7 +114,13 @@ const ROWS: readonly DialectRow[] = [
   {
     // https://openrouter.ai/docs/use-cases/reasoning-tokens
     host: /(^|\.)openrouter(\.ai$|$)/,
-    dialect: { ...COMPATIBLE, name: 'openrouter', keyVariable: 'OPENROUTER_API_KEY', effort: 'reasoning' },
+    dialect: {
+      ...COMPATIBLE,
+      name: 'openrouter',
+      keyVariable: 'OPENROUTER_API_KEY',
+      effort: 'reasoning',
+      callIds: FORTY,
+    },
   },
   {
     // https://docs.ollama.com/api/openai-compatibility lists the fields it reads; parallel_tool_calls is none of them.
@@ -171,7 +181,7 @@ function mistral(effort: EffortStyle): Dialect {
     reasoningBack: 'chunks',
     effort,
     streamOptions: false,
-    shortIds: true,
+    callIds: /^[a-zA-Z0-9]{9}$/,
     images: false,
   };
 }

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type {
   ChatCompletionCreateParams,
   ChatCompletionMessageParam,
@@ -7,6 +6,7 @@ import type {
 import type { AssistantMessage, ToolDefinition, ToolImage } from '../core/messages.ts';
 import { prompt } from '../core/prompts.ts';
 import { wellFormed } from '../core/text.ts';
+import { idOfForm } from './call-ids.ts';
 import type { ModelRequest } from './contract.ts';
 import { type Dialect, effortFields } from './dialects.ts';
 import { argumentsText, sendableHistory } from './history.ts';
@@ -78,7 +78,7 @@ function toChatMessages(request: ModelRequest, options: ChatBodyOptions): ChatCo
       const shown = sendsImages ? (message.images ?? []) : [];
       const hasHidden = message.images && !sendsImages;
       const content = hasHidden ? withImageNote(message.content, message.images ?? []) : message.content;
-      messages.push({ role: 'tool', tool_call_id: wireId(message.callId, dialect), content });
+      messages.push({ role: 'tool', tool_call_id: idOfForm(message.callId, dialect.callIds), content });
       images.push(...shown);
       if (images.length === 0 || history[index + 1]?.role === 'tool') return;
       messages.push(toImages(images));
@@ -86,12 +86,6 @@ function toChatMessages(request: ModelRequest, options: ChatBodyOptions): ChatCo
     }
   });
   return messages;
-}
-
-/** The id of a call as the server takes it; the same for a call and its result, in every request. */
-function wireId(id: string, { shortIds }: Dialect): string {
-  if (!shortIds || /^[a-zA-Z0-9]{9}$/.test(id)) return id;
-  return createHash('sha256').update(id).digest('hex').slice(0, 9);
 }
 
 const toImages = (images: readonly ToolImage[]): ChatCompletionMessageParam => ({
@@ -104,7 +98,7 @@ const toImages = (images: readonly ToolImage[]): ChatCompletionMessageParam => (
 
 function toChatAssistant(message: AssistantMessage, dialect: Dialect): ChatCompletionMessageParam {
   const calls = message.toolCalls.map((call) => ({
-    id: wireId(call.id, dialect),
+    id: idOfForm(call.id, dialect.callIds),
     type: 'function' as const,
     function: { name: call.name, arguments: argumentsText(call.arguments) },
   }));

@@ -1,6 +1,7 @@
 import type { FunctionTool, ResponseCreateParams, ResponseInputItem } from 'openai/resources/responses/responses';
 import type { AssistantMessage, ToolDefinition, ToolMessage } from '../core/messages.ts';
 import { wellFormed } from '../core/text.ts';
+import { idOfForm } from './call-ids.ts';
 import type { ModelRequest } from './contract.ts';
 import { NO_REASONING } from './dialects.ts';
 import { argumentsText, sendableHistory } from './history.ts';
@@ -25,6 +26,9 @@ export interface ResponsesBodyOptions extends RequestSettings {
   /** Sends `prompt_cache_key`, which routes the requests of a session to one cache. */
   cacheKey: boolean;
 }
+
+/** Longer ids, as other servers make them, are refused: https://github.com/decolua/9router/issues/393 */
+const CALL_ID = /^.{1,64}$/s;
 
 export type ResponsesBody = ResponseCreateParams;
 
@@ -69,7 +73,7 @@ function toInput(request: ModelRequest, options: ResponsesBodyOptions): Response
 }
 
 function toOutput({ callId, content, images }: ToolMessage, sendsImages: boolean): ResponseInputItem {
-  const item = { type: 'function_call_output', call_id: callId } as const;
+  const item = { type: 'function_call_output', call_id: idOfForm(callId, CALL_ID) } as const;
   if (!images) return { ...item, output: content };
   if (!sendsImages) return { ...item, output: withImageNote(content, images) };
   return {
@@ -89,7 +93,7 @@ function toItems(message: AssistantMessage, provider: string): ResponseInputItem
   const calls = message.toolCalls.map(
     (call): ResponseInputItem => ({
       type: 'function_call',
-      call_id: call.id,
+      call_id: idOfForm(call.id, CALL_ID),
       name: call.name,
       arguments: argumentsText(call.arguments),
     }),

@@ -223,6 +223,28 @@ describe('chat completions', () => {
     expect(idsFor('https://api.openai.com/v1')[0]).toEqual(['D681PevKs', 'call_01m8qq58sz']);
   });
 
+  it.each([
+    ['https://api.openai.com/v1', 40, true],
+    ['https://openrouter.ai/api/v1', 40, true],
+    ['http://127.0.0.1:4000/v1', 40, false],
+  ])('sends %s no id of another server that is longer than %i, if it refuses those: %s', (baseUrl, most, isCut) => {
+    const ids = ['a'.repeat(most), 'b'.repeat(most + 1)] as const;
+    const history = [
+      user('x'),
+      assistant('', [
+        [ids[0], 'grep'],
+        [ids[1], 'grep'],
+      ]),
+      result(ids[0], 'grep', 'a'),
+      result(ids[1], 'grep', 'b'),
+    ];
+    const { messages } = toOpenAIBody(request(history), { dialect: dialectOf({ name: 'p', baseUrl }) });
+    const sent = messages as { tool_calls?: { id: string }[]; tool_call_id?: string }[];
+    const calls = sent[1]?.tool_calls?.map(({ id }) => id);
+    expect(calls).toEqual([ids[0], isCut ? expect.stringMatching(/^\w{9}$/) : ids[1]]);
+    expect(sent.slice(2).map((each) => each.tool_call_id)).toEqual(calls);
+  });
+
   it('asks no model of OpenAI for effort that would refuse to be asked', () => {
     const body = (model: string) =>
       toOpenAIBody(request([user('x')], { model, effort: 'high' }), { dialect: dialectOf({ name: 'openai', model }) });

@@ -125,6 +125,16 @@ describe('the body of a Responses request', () => {
     expect(JSON.stringify(body.input)).toContain('"so"');
   });
 
+  it('sends no id of another server that is longer than 64, and one id for a call and its result', () => {
+    const ids = ['a'.repeat(64), 'b'.repeat(65)] as const;
+    const calls = ids.map((id): [string, string] => [id, 'grep']);
+    const history = [user('x'), assistant('', calls), ...ids.map((id) => result(id, 'grep', 'found'))];
+    const { input } = toResponsesBody(request(history), options) as { input: { call_id?: string }[] };
+    const sent = input.slice(1).map((item) => item.call_id);
+    expect(sent.slice(0, 2)).toEqual([ids[0], expect.stringMatching(/^\w{9}$/)]);
+    expect(sent.slice(2)).toEqual(sent.slice(0, 2));
+  });
+
   it('leaves it out in the middle, too', () => {
     const items = [{ type: 'reasoning', id: 'rs_1', encrypted_content: 'SECRET' }, { type: 'function_call' }];
     const providerState = { wire: 'responses', provider: 'openai', items: [...items, { type: 'message' }] };
