@@ -130,9 +130,10 @@ export class MessagesCollector {
     return paused;
   }
 
-  /** All blocks as the API takes them back. */
+  /** All blocks as the API takes them back; it refuses a text without one. */
   get content(): Record<string, unknown>[] {
-    return this.#blocks.map(({ json, isOpen: _isOpen, ...block }) =>
+    const blocks = this.#blocks.filter(({ type, text }) => type !== 'text' || text?.trim());
+    return blocks.map(({ json, isOpen: _isOpen, ...block }) =>
       json === undefined ? block : { ...block, input: inputOf(json, block.input) },
     );
   }

@@ -53,6 +53,7 @@ export async function attempt(
       for await (const piece of asFarAsNeeded(piecesOf(answer.events, response.headers), collector)) {
         show(understood(() => collector.add(piece)));
         if (collector.isWhole) watch.expectEnd();
+        else watch.expectMore();
       }
     }
     if (signal.aborted) throw cancelledError(signal, collector.text);

@@ -49,8 +49,16 @@ function errorOf(text: string): Record<string, unknown> | undefined {
   const inner = isObject(body.error) ? body.error : body;
   const { error, message = error, detail = message } = inner;
   const said = [message, detail].find((each) => typeof each === 'string' && each !== '');
-  return { ...inner, message: said ?? JSON.stringify(detail ?? inner) };
+  return { ...inner, message: said ?? listed(detail) ?? JSON.stringify(detail ?? inner) };
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** FastAPI's list repeats what was sent, which may be a text about too long a context that some tool has read. */
+function listed(detail: unknown): string | undefined {
+  if (!Array.isArray(detail) || detail.length === 0) return undefined;
+  const parts = detail.map((each) => (isObject(each) && typeof each.msg === 'string' ? each : undefined));
+  if (parts.includes(undefined)) return undefined;
+  return parts.map((each) => `${Array.isArray(each?.loc) ? `${each.loc.join('.')}: ` : ''}${each?.msg}`).join('; ');
+}

@@ -73,19 +73,32 @@ interface WholeChat extends Omit<ChatChunk, 'choices'> {
   choices?: ({ message?: ChatDelta | null; finish_reason?: string | null; error?: unknown } | null)[] | null;
 }
 
+/** A call as its pieces come: `begin` and `end` are the first and the last character of its arguments. */
+interface GatheredCall {
+  slot: unknown;
+  id: string;
+  name: string;
+  arguments: string;
+  begin: string;
+  end: string;
+  looks: number;
+}
+
 /** The parts of an answer, put together. */
 export class ChatCollector {
   text = '';
   #reasoning = '';
   #reasoningField: string | undefined;
   readonly #reasoningDetails: unknown[] = [];
-  readonly #calls: { slot: unknown; id: string; name: string; arguments: string }[] = [];
+  readonly #calls: GatheredCall[] = [];
   #usage: ChatUsage | undefined;
   #model = '';
   #finishReason: string | undefined;
+  /** More came after a reason to end: some servers name one in every chunk, which announces nothing. */
+  #goesOn = false;
 
   get isWhole(): boolean {
-    return this.#finishReason !== undefined;
+    return this.#finishReason !== undefined && !this.#goesOn;
   }
 
   /**
@@ -99,8 +112,11 @@ export class ChatCollector {
     const [choice] = listOf(choices);
     const error = choice && errorIn(choice as Record<string, unknown>);
     if (error) throw error;
+    const hadEnded = this.#finishReason !== undefined;
     if (choice?.finish_reason) this.#finishReason = choice.finish_reason;
-    return choice?.delta ? this.#addDelta(choice.delta) : [];
+    const deltas = choice?.delta ? this.#addDelta(choice.delta) : [];
+    if (hadEnded && (deltas.length > 0 || listOf(choice?.delta?.tool_calls).length > 0)) this.#goesOn = true;
+    return deltas;
   }
 
   /** Takes an answer in that was not streamed; a call of it has its place, whatever its id is. */
@@ -175,17 +191,19 @@ export class ChatCollector {
     let call = typeof piece.index === 'number' ? this.#calls.findLast(({ slot }) => slot === piece.index) : undefined;
     if (typeof piece.index !== 'number') call = id === '' ? last : this.#calls.findLast((each) => each.id === id);
     let isOther = call !== undefined && name !== '' && id !== '' && call.id !== '' && id !== call.id;
-    if (call && !isOther && name !== '' && /^\s*[{"]/.test(given) && isObjectText(call.arguments)) {
+    if (call && !isOther && name !== '' && /^\s*[{"]/.test(given) && mayBeWhole(call) && isObjectText(call.arguments)) {
       if (name === call.name && given === call.arguments) return;
       isOther = true;
     }
     if (!call || isOther) {
-      call = { slot: piece.index ?? this.#calls.length, id, name: '', arguments: '' };
+      call = { slot: piece.index ?? this.#calls.length, id, name: '', arguments: '', begin: '', end: '', looks: 0 };
       this.#calls.push(call);
     }
     if (call.id === '') call.id = id;
     if (call.name === '') call.name = name;
     call.arguments += given;
+    call.begin ||= given.trimStart().charAt(0);
+    call.end = given.trimEnd().at(-1) ?? call.end;
   }
 
   #sortedCalls(): RawCall[] {
@@ -205,6 +223,14 @@ export class ChatCollector {
 
 const listOf = <Item>(items: readonly Item[] | null | undefined): readonly Item[] =>
   Array.isArray(items) ? items : [];
+
+/** How often a call is read to see whether it is whole: servers may name the function in every piece of a long one. */
+const MOST_LOOKS = 32;
+
+/** Looks at no text: that would put it together from its pieces each time. */
+function mayBeWhole(call: GatheredCall): boolean {
+  return call.end === (call.begin === '"' ? '"' : '}') && ++call.looks <= MOST_LOOKS;
+}
 
 /** A last chunk of zeros does not take back what was counted. */
 const hasCounts = (usage: ChatUsage | null | undefined): usage is ChatUsage =>

@@ -22,6 +22,8 @@ interface Failure {
   message: string;
   headers: Headers | undefined;
   type: string;
+  /** Type, code and message: some vendors tell what went wrong by the code alone. */
+  said: string;
   /** Our own mistake, or a user's: no server had a part in it, and it would be made again. */
   isBug: boolean;
 }
@@ -53,8 +55,22 @@ const STATUS_OF_TYPE: Readonly<Record<string, number>> = {
   server_is_overloaded: 503,
 };
 
-const CONTEXT_LENGTH =
-  /context[_ ](?:length|window|size)|prompt is too long|input is too long|too many (?:input )?tokens|maximum (?:input )?(?:context|token)|exceeds? the (?:available|maximum) context|request_too_large/i;
+const CONTEXT_LENGTH = new RegExp(
+  [
+    'context[_ ](?:length|window|size|limit)|request_too_large|prompt is too long|input is too long',
+    'too many (?:input )?tokens|maximum (?:input )?(?:context|token)|maximum (?:prompt|model) length',
+    'exceeds? the (?:available|maximum) context',
+    // Gemini, Copilot, Moonshot, Z.ai, Qwen, Groq
+    'token count.{0,40} exceeds|exceeded model token limit|prompt exceeds max length|range of input length',
+    'reduce the length of the (?:messages|prompt|input)',
+  ].join('|'),
+  'i',
+);
+
+/** A 400 about a field that the server does not know, or about the length of the answer alone: a shorter request gets it, too. */
+const OF_FIELD = /(?:unsupported|unknown|unrecognized|unexpected) \w*(?:parameter|argument|field)/i;
+const OF_ANSWER = /max(?:_completion|_output|_new)?_tokens/i;
+const OF_REQUEST = /context|prompt|input|messages/i;
 
 /** A 429 that no waiting cures. One that recommends a page about billing is not among them. */
 const QUOTA = /insufficient_quota|exceeded your current quota|credit balance|billing_|payment required/i;
@@ -128,14 +144,17 @@ function failureOf(error: unknown): Failure {
   };
   const body = bodyOf(thrown.error);
   const type = String(body.type ?? body.code ?? '');
-  const numericCode = typeof body.code === 'number' && body.code >= 400 ? body.code : undefined;
+  const code = Number(body.code);
+  const numericCode = code >= 400 && code < 600 ? code : undefined;
   const status = typeof thrown.status === 'number' ? thrown.status : (numericCode ?? statusOfType(body));
+  const message = typeof body.message === 'string' && body.message !== '' ? body.message : textOf(error);
   return {
     status,
     type,
+    said: [type, body.code, message].join(' '),
     isBug: isBug(error),
     headers: thrown.headers instanceof Headers ? thrown.headers : undefined,
-    message: typeof body.message === 'string' && body.message !== '' ? body.message : textOf(error),
+    message,
   };
 }
 
@@ -170,10 +189,18 @@ function textOf(error: unknown): string {
   return texts.join(': ');
 }
 
-function codeOf({ status, type, message }: Failure): ErrorCode {
+/** LM Studio says it in the stream, without a code; a connection that breaks never says it. */
+function isTooLong({ status, said }: Failure): boolean {
+  if (status !== 400 && status !== 422 && status !== undefined) return false;
+  if (!CONTEXT_LENGTH.test(said) || OF_FIELD.test(said)) return false;
+  return !OF_ANSWER.test(said) || OF_REQUEST.test(said);
+}
+
+function codeOf(failure: Failure): ErrorCode {
+  const { status, type, message } = failure;
+  if (status === 413 || isTooLong(failure)) return 'context_length';
   if (status === undefined) return 'provider';
   if (status === 401 || status === 403) return 'provider_auth';
-  if (status === 413 || (status === 400 && CONTEXT_LENGTH.test(`${type} ${message}`))) return 'context_length';
   if (status === 429 && TOO_LARGE.test(message)) return 'context_length';
   if (status === 404 && /model/i.test(`${type} ${message}`)) return 'model_not_found';
   if (status === 402 || (status === 429 && QUOTA.test(`${type} ${message}`))) return 'provider';
@@ -181,7 +208,7 @@ function codeOf({ status, type, message }: Failure): ErrorCode {
 }
 
 function isRetryable({ status, type, message, headers, isBug }: Failure, code: ErrorCode): boolean {
-  if (isBug) return false;
+  if (isBug || code === 'context_length') return false;
   if (headers?.get('x-should-retry') === 'false') return false;
   if (status === undefined) return true;
   if (status === 429 && code !== 'provider_overloaded') return false;

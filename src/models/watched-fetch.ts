@@ -102,6 +102,13 @@ export class Watch {
     this.touch();
   }
 
+  /** The end was announced too early. */
+  expectMore(): void {
+    if (this.#limit === this.#idle) return;
+    this.#limit = this.#idle;
+    this.touch();
+  }
+
   #wait(milliseconds: number): void {
     clearTimeout(this.#timer);
     this.#waited = milliseconds;

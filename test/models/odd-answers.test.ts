@@ -5,6 +5,7 @@ import { anthropicClient } from '../../src/models/anthropic.ts';
 import type { ModelReply } from '../../src/models/contract.ts';
 import { openaiClient } from '../../src/models/openai.ts';
 import { responsesClient } from '../../src/models/responses.ts';
+import { processorTime } from '../helpers/processor-time.ts';
 import { block, callChunk, completed, grep, message, stopped, streamed } from './one-answer.ts';
 import { chat, event } from './stream-server.ts';
 
@@ -66,6 +67,24 @@ describe('calls that a server does not tell apart', () => {
   it('are one when the second is the first again', async () => {
     const piece = callChunk({ index: 0, id: 'a', ...grep('{"a":1}') });
     expect((await streamed(openaiClient, piece, piece, ended)).toolCalls).toHaveLength(1);
+  });
+
+  it('take no time of their own when the function is named in every piece', async () => {
+    const pieces = Array.from(
+      { length: 20_000 },
+      () => callChunk({ index: 0, id: 'a', ...grep('"') }) + callChunk({ index: 0, id: 'a', ...grep(',"}') }),
+    );
+    const begun = processorTime();
+    const reply = await streamed(
+      openaiClient,
+      callChunk({ index: 0, id: 'a', ...grep('{"a":["') }),
+      ...pieces,
+      callChunk({ index: 0, id: 'a', ...grep('"]}') }),
+      ended,
+    );
+    expect(reply.toolCalls).toHaveLength(1);
+    // By reading all of it at every piece it was 27 s for four times as many.
+    expect(processorTime() - begun).toBeLessThan(2_000);
   });
 
   it('are two with one index on the messages wire', async () => {

@@ -74,6 +74,15 @@ describe('a stream', () => {
     expect(reply).toMatchObject({ text: 'a', finishReason: 'stop' });
   });
 
+  it('that goes on after a reason to end has not ended when the connection breaks', async () => {
+    const answer = asked(openaiClient, async (response) => {
+      openStream(response);
+      for (const content of ['a', 'b']) response.write(chat({ content }, 'stop'));
+      setTimeout(() => response.destroy(), 30);
+    });
+    await expect(answer).rejects.toMatchObject({ details: { retryable: true, partialText: 'ab' } });
+  });
+
   it('that says after the answer that it failed has failed', async () => {
     const error = 'data: {"error":{"message":"no room"}}\n\n';
     await expect(streamed(openaiClient, chat({ content: 'a' }, 'stop'), error)).rejects.toThrow('no room');

@@ -273,7 +273,8 @@ describe('a messages stream', () => {
       const first =
         text(0, 'Searching. ') +
         event('content_block_start', { index: 1, content_block: search }) +
-        event('content_block_delta', { index: 1, delta: { type: 'input_json_delta', partial_json: '{"q":"x"}' } });
+        event('content_block_delta', { index: 1, delta: { type: 'input_json_delta', partial_json: '{"q":"x"}' } }) +
+        text(2, '');
       response.end(start + (count === 1 ? first + stop('pause_turn') : text(0, 'Found.') + stop('end_turn')));
     });
     const reply = await ask(anthropic(server.url));

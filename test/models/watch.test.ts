@@ -25,6 +25,10 @@ it('waits ten seconds for the end of an answer that is there, and as long as eve
   watch.expectEnd();
   watch.touch();
   expect(silentAfter(watch, 10_000)).toBe('nothing arrived for 10 s');
+  const early = new Watch(never, { idle: 60_000 });
+  early.expectEnd();
+  early.expectMore();
+  expect(silentAfter(early, 60_000)).toBe('nothing arrived for 60 s');
   const other = new Watch(never, { idle: 60_000, beginning: 90_000 });
   other.expectEnd();
   other.begin();
