@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { anthropicClient } from '../../src/models/anthropic.ts';
 import { openaiClient } from '../../src/models/openai.ts';
@@ -92,6 +93,41 @@ describe('a stream', () => {
     const parts = (saysA + stopped()).replaceAll(/^event: .*\n/gm, '');
     expect((await streamed(anthropicClient, parts)).text).toBe('a');
   });
+
+  it.each<[string, Make, string]>([
+    ['chat completions', openaiClient, chat({ content: 'wörld 😀' }) + chat({}, 'stop')],
+    [
+      'the Responses API',
+      responsesClient,
+      completed({ output: [{ type: 'message', content: [{ text: 'wörld 😀' }] }] }),
+    ],
+    [
+      'the messages wire',
+      anthropicClient,
+      message({ input_tokens: 9 }) + block(0, { type: 'text', text: 'wörld 😀' }) + stopped(),
+    ],
+  ])(
+    'of %s is the same by single bytes, with any ends of lines, a byte order mark, and packed',
+    async (_, make, text) => {
+      const forms = [text, text.replaceAll('\n', '\r\n'), text.replaceAll('\n', '\r'), `\ufeff${text}`];
+      for (const form of forms) {
+        const reply = await asked(make, async (response) => {
+          openStream(response);
+          for (const byte of Buffer.from(form)) {
+            response.write(Buffer.from([byte]));
+            await new Promise((resolve) => setImmediate(resolve));
+          }
+          response.end();
+        });
+        expect(reply.text).toBe('wörld 😀');
+      }
+      const packed = await asked(make, (response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': 'gzip' });
+        response.end(gzipSync(text));
+      });
+      expect(packed.text).toBe('wörld 😀');
+    },
+  );
 
   it('may lack the line after its last event', async () => {
     expect((await streamed(openaiClient, chat({ content: 'a' }, 'stop').trimEnd())).text).toBe('a');
