@@ -1,7 +1,5 @@
 import { setMaxListeners } from 'node:events';
-
-/** The longest delay that a timer holds, in milliseconds: Node fires a longer one at once. */
-const LONGEST_DELAY = 2 ** 31 - 1;
+import { LONGEST_DELAY } from './timer.ts';
 
 export interface LinkedSignal {
   readonly signal: AbortSignal;

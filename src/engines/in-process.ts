@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import PQueue from 'p-queue';
 import { messageOf, ReasonixError } from '../core/errors.ts';
+import { timerDelay } from '../core/timer.ts';
 import { CancelInbox } from './cancel-inbox.ts';
 import type { Cancel, Claim, ClaimOptions, Engine, Job, JobCounts, Outcome, Run } from './engine.ts';
 import { FairQueue } from './fair-queue.ts';
@@ -157,7 +158,7 @@ class InProcessEngine implements Engine {
 
   #setAlarm(job: Job, until: number): void {
     // Node fires a longer timer at once: of a long pause the rest is waited for afterwards.
-    const pause = Math.min(Math.max(0, until - Date.now()), 2 ** 31 - 1);
+    const pause = timerDelay(Math.max(0, until - Date.now()));
     const ring = () => {
       this.#alarms.delete(job.session);
       if (Date.now() < until) this.#setAlarm(job, until);

@@ -1,6 +1,7 @@
 import type Anthropic from '@anthropic-ai/sdk';
 import type { ClientOptions } from '@anthropic-ai/sdk';
 import type { MessageParam } from '@anthropic-ai/sdk/resources/messages/messages';
+import { LONGEST_DELAY } from '../core/timer.ts';
 import { toAnthropicBody } from './anthropic-body.ts';
 import { MessagesCollector } from './anthropic-stream.ts';
 import { attempt } from './attempt.ts';
@@ -60,7 +61,7 @@ class MessagesClient implements ModelClient {
       fetch: watchedFetch,
       maxRetries: 0,
       // Silence is watched by ourselves, to the byte.
-      timeout: 2 ** 31 - 1,
+      timeout: LONGEST_DELAY,
       logLevel: 'off',
     };
     const make = () => new Client(sdkOptions);

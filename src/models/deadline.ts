@@ -1,5 +1,4 @@
-/** The longest delay that a timer holds, in milliseconds. */
-const LONGEST_DELAY = 2 ** 31 - 1;
+import { LONGEST_DELAY } from '../core/timer.ts';
 
 /** A time limit whose clock can be stopped. Its timer keeps the process alive. */
 export class Deadline {

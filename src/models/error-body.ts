@@ -1,3 +1,4 @@
+import { isObject } from '../core/is-object.ts';
 import type { Bytes } from './answer.ts';
 
 /** More than any error says that is meant to be read. */
@@ -51,9 +52,6 @@ function errorOf(text: string): Record<string, unknown> | undefined {
   const said = [message, detail].find((each) => typeof each === 'string' && each !== '');
   return { ...inner, message: said ?? listed(detail) ?? JSON.stringify(detail ?? inner) };
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** FastAPI's list repeats what was sent, which may be a text about too long a context that some tool has read. */
 function listed(detail: unknown): string | undefined {

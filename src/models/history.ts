@@ -1,3 +1,4 @@
+import { isObject } from '../core/is-object.ts';
 import type { Message } from '../core/messages.ts';
 import { prompt } from '../core/prompts.ts';
 import { wellFormed } from '../core/text.ts';
@@ -65,17 +66,13 @@ const sendableName = (name: string): string => name.replace(/[^a-zA-Z0-9_-]/g, '
 export function argumentsObject(text: string): Record<string, unknown> {
   const value = parsed(text);
   const unwrapped = typeof value === 'string' ? parsed(value) : value;
-  if (typeof unwrapped === 'object' && unwrapped !== null && !Array.isArray(unwrapped)) {
-    return unwrapped as Record<string, unknown>;
-  }
+  if (isObject(unwrapped)) return unwrapped;
   return text.trim() === '' || unwrapped === null ? {} : { input: text };
 }
 
 /** Like `argumentsObject`, as text; a text that is an object already stays as the model wrote it. */
 export function argumentsText(text: string): string {
-  const value = parsed(text);
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-  return isObject && !LONE_ESCAPE.test(text) ? text : JSON.stringify(argumentsObject(text));
+  return isObject(parsed(text)) && !LONE_ESCAPE.test(text) ? text : JSON.stringify(argumentsObject(text));
 }
 
 /** An escaped half of a surrogate pair: well-formed as text, but not any more once a server has read the JSON. */

@@ -1,5 +1,6 @@
 import type OpenAI from 'openai';
 import type { ClientOptions } from 'openai';
+import { LONGEST_DELAY } from '../core/timer.ts';
 import { attempt, type Collector } from './attempt.ts';
 import type { ModelClient, ModelReply, ModelRequest } from './contract.ts';
 import { dialectOf } from './dialects.ts';
@@ -45,7 +46,7 @@ async function createSdk({ baseUrl, apiKey, headers, name }: WireOptions): Promi
     fetch: watchedFetch,
     maxRetries: 0,
     // Silence is watched by ourselves, to the byte.
-    timeout: 2 ** 31 - 1,
+    timeout: LONGEST_DELAY,
     logLevel: 'off',
   };
   const make = () => new Client(sdkOptions);

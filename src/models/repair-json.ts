@@ -1,3 +1,5 @@
+import { isObject } from '../core/is-object.ts';
+
 /**
  * The arguments of a call, mended when they are no JSON and only one reading of them is possible: a code
  * fence around them, control characters in a text, a comma before a closing bracket, brackets that are
@@ -14,7 +16,7 @@ export function repairArguments(text: string): string {
 export function isObjectText(text: string): boolean {
   const value = parsed(text);
   const unwrapped = typeof value === 'string' ? parsed(value) : value;
-  return typeof unwrapped === 'object' && unwrapped !== null && !Array.isArray(unwrapped);
+  return isObject(unwrapped);
 }
 
 function parsed(text: string): unknown {

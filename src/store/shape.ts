@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { isObject } from '../core/is-object.ts';
 
 type Check = (value: unknown) => boolean;
 type Field = { key: string; check: Check; optional: boolean };
@@ -82,9 +83,6 @@ function oneOf(values: readonly unknown[]): Check {
 function viaZod(schema: z.core.$ZodType): Check {
   return (value) => (schema as z.ZodType).safeParse(value).success;
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const hasHoles = (value: readonly unknown[]): boolean => Object.keys(value).length !== value.length;
 

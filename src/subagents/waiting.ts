@@ -1,10 +1,8 @@
 import { ReasonixError } from '../core/errors.ts';
 import { prompt } from '../core/prompts.ts';
+import { timerDelay } from '../core/timer.ts';
 import type { Session } from '../session/session.ts';
 import type { RunSkillInput } from '../tools/skill-service.ts';
-
-/** The longest delay that a timer holds, in milliseconds. */
-const LONGEST_WAIT = 2 ** 31 - 1;
 
 /** Those who wait for something beside a turn of `session`. */
 export class Waiting {
@@ -54,8 +52,7 @@ export class Waiting {
         if (this.#halted) leave(() => reject(new ReasonixError('cancelled', prompt('parent-ended'))));
         else if (isOver()) leave(resolve);
       };
-      const timer =
-        timeout === undefined ? undefined : setTimeout(() => leave(resolve), Math.min(timeout, LONGEST_WAIT));
+      const timer = timeout === undefined ? undefined : setTimeout(() => leave(resolve), timerDelay(timeout));
       const stopReading = this.#session.onMessage(check);
       this.#watchers.add(check);
       signal.addEventListener('abort', abort, { once: true });

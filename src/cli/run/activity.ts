@@ -136,7 +136,6 @@ export class ActivityTree {
       activity.calls.set(id, { text: callText(name, args), skill });
       if (skill) this.#skillByCall.set(`${activity.session} ${id}`, skill);
     }
-    // Neither the host's own calls nor the copied answers of a fork are model calls of this session.
     if (!isModelCall(event, activity.isFork)) return;
     activity.steps++;
     spend(activity, event);

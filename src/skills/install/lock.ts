@@ -1,3 +1,4 @@
+import { isObject } from '../../core/is-object.ts';
 import { isOrdinaryName } from '../names.ts';
 import type { Grant } from './grant.ts';
 import type { SourceKind } from './source.ts';
@@ -61,9 +62,6 @@ export function isInstalledPath(path: string): boolean {
   const [, root, name = '', flat] = /^(skills|agents)\/([^/\\]+?)(\.md)?$/.exec(path) ?? [];
   return isOrdinaryName(name) && (root === 'skills' || (root === 'agents' && flat !== undefined));
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const isTexts = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((each) => typeof each === 'string');

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../../core/errors.ts';
+import { isObject } from '../../core/is-object.ts';
 import { clipGraphemes, oneLine } from '../../core/text.ts';
 import { systemCode } from '../tool-problem.ts';
 import { readBytes } from './bounded-body.ts';
-import { isObject } from './listing.ts';
 import { jsonIn } from './message.ts';
 
 /** Most that is read of an error's body, in bytes, for how long, in milliseconds, and shown of it, in graphemes. */

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { isObject } from '../../core/is-object.ts';
 import { ownOriginFetch } from '../../models/own-origin-fetch.ts';
 import { boundedEvents, readBytes } from './bounded-body.ts';
 import { connectionProblem, HttpProblem, mediaType, redirectProblem, statusProblem } from './http-problem.ts';
-import { isObject } from './listing.ts';
 import { isErrorObject, jsonIn, LONGEST_MESSAGE, messageOfValue } from './message.ts';
 
 /** Longest that a server is told of our end, in milliseconds. */

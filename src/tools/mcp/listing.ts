@@ -1,4 +1,5 @@
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { isObject } from '../../core/is-object.ts';
 
 /** Most tools that are taken from one server, and pages of its list that are asked for. */
 const MOST_TOOLS = 1_000;
@@ -56,6 +57,3 @@ function usable(value: unknown): McpTool | undefined {
     isReadOnly: isObject(annotations) && annotations.readOnlyHint === true,
   };
 }
-
-export const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

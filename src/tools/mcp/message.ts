@@ -1,5 +1,5 @@
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
-import { isObject } from './listing.ts';
+import { isObject } from '../../core/is-object.ts';
 
 /** Longest message of a server, in bytes: what is longer is taken for a flood. */
 export const LONGEST_MESSAGE = 16 * 1024 * 1024;

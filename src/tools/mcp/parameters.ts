@@ -1,4 +1,4 @@
-import { isObject } from './listing.ts';
+import { isObject } from '../../core/is-object.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 

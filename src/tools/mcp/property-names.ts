@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { shortHash } from '../../core/short-hash.ts';
 import { ARGUMENT_NAME } from '../define-tool.ts';
 
 /** Of schemas as models see them: their own names for the arguments that had to be called otherwise. */
@@ -30,7 +30,7 @@ export function withOwnNames(schema: object, input: Record<string, unknown>): Re
 function safeName(name: string, taken: Set<string>): string {
   if (ARGUMENT_NAME.test(name)) return name;
   const plain = name.replaceAll(/[^a-zA-Z0-9_.-]/g, '_').slice(0, 64) || '_';
-  const hash = createHash('sha256').update(name).digest('hex').slice(0, 8);
+  const hash = shortHash(name, 8);
   const safe = taken.has(plain) ? `${plain.slice(0, 55)}_${hash}` : plain;
   taken.add(safe);
   return safe;

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import { isObject } from '../../core/is-object.ts';
 import { endGroup, tieToProcess } from '../process-group.ts';
-import { isObject } from './listing.ts';
 import { LONGEST_MESSAGE, messageIn, TOO_LONG } from './message.ts';
 
 /** Newest part of what a server says on its standard error, kept to explain its end, in characters. */

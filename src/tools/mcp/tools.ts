@@ -1,12 +1,13 @@
-import { createHash } from 'node:crypto';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { messageOf } from '../../core/errors.ts';
+import { isObject } from '../../core/is-object.ts';
 import { prompt } from '../../core/prompts.ts';
+import { shortHash } from '../../core/short-hash.ts';
 import { clipGraphemes, oneLine } from '../../core/text.ts';
 import { alsoCalled } from '../../core/tool-names.ts';
 import { parseArgumentsJson } from '../arguments-json.ts';
 import type { ParsedArguments, Tool, ToolContext, ToolOutcome } from '../define-tool.ts';
-import { isObject, type McpTool } from './listing.ts';
+import type { McpTool } from './listing.ts';
 import { parametersOf } from './parameters.ts';
 import { withOwnNames, withSafeNames } from './property-names.ts';
 import type { McpServer } from './server.ts';
@@ -29,7 +30,7 @@ export function mcpToolName(server: string, tool: string): string {
   const own = serverPart(server);
   const name = `mcp__${own}__${plain(tool)}`;
   if (name.length <= LONGEST_NAME && own === server && plain(tool) === tool) return name;
-  const hash = createHash('sha256').update(`${server}\n${tool}`).digest('hex').slice(0, HASH);
+  const hash = shortHash(`${server}\n${tool}`, HASH);
   const changed = `${name.slice(0, LONGEST_NAME - hash.length - 1)}_${hash}`;
   const isApart = !server.includes('__') && !server.endsWith('_');
   alsoCalled(changed, [`mcp__${own}__${tool}`, ...(isApart ? [`mcp__${server}__${tool}`] : [])]);
